@@ -1,0 +1,195 @@
+//! Ways to explore. Each engine ends in [`Findings`]; what becomes of them is written once, here.
+
+pub(crate) mod budget;
+pub(crate) mod classic;
+pub(crate) mod options;
+pub(crate) mod progress;
+
+use crate::error::Error;
+use crate::model::node::Node;
+use crate::model::property::PropertyKind;
+use crate::model::system::System;
+use crate::outcome::replay::confirm;
+use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
+use budget::Budget;
+use options::{Engine, Options, Search};
+
+/// What an engine has found when it ends.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub violation: Option<Found>,
+    /// For each property: a run to a state where its test is true, if it is a `sometimes`.
+    pub witnesses: Vec<Option<Run>>,
+    /// What ended the search early, if anything did.
+    pub bound: Option<Bound>,
+    /// Set when all there was to find was found before everything was explored.
+    pub stopped_early: bool,
+    pub statistics: Statistics,
+}
+
+/// A violation, not yet confirmed.
+pub(crate) struct Found {
+    pub what: FoundWhat,
+    pub run: Run,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FoundWhat {
+    /// The `always` property with this number is false.
+    Always(usize),
+    /// The state is terminal, and the `never_stuck` property with this number forbids it.
+    Stuck(usize),
+    /// The last event panics with this message.
+    Panic(String),
+}
+
+impl<N: Node> System<N> {
+    /// Checks the system with the default options, as the environment changes them.
+    ///
+    /// # Panics
+    ///
+    /// With one clear sentence if the system cannot be checked (see [`Error`]). A violation is not
+    /// a panic: see [`Outcome::assert_holds`].
+    #[track_caller]
+    pub fn check(&self) -> Outcome {
+        match Options::from_env().and_then(|options| self.try_check(&options)) {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Checks the system.
+    ///
+    /// # Errors
+    ///
+    /// If the system or the options make no sense, or user code breaks the rules: see [`Error`].
+    pub fn try_check(&self, options: &Options) -> Result<Outcome, Error> {
+        self.validate()?;
+        let budget = Budget::new(options);
+        let (name, findings) = match (options.engine, options.search) {
+            (Engine::Auto | Engine::Global, Search::Classic) => {
+                ("global classic", classic::search(self, options, &budget)?)
+            }
+            _ => ("global classic", classic::search(self, options, &budget)?),
+        };
+        conclude(self, name, findings, &budget)
+    }
+}
+
+/// A system whose node type is forgotten: what a catalogue of systems holds.
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::Checkable;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N;
+/// # impl Node for N { type Msg = (); type Timer = Never; type Call = Never; type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {} }
+/// let systems: Vec<Box<dyn Checkable>> = vec![Box::new(System::new([N]))];
+/// let outcome = systems[0].check_with(&Options::default()).unwrap();
+/// assert_eq!(outcome.verdict, Verdict::Holds);
+/// ```
+pub trait Checkable: Send + Sync {
+    /// Checks the system: see [`System::try_check`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn check_with(&self, options: &Options) -> Result<Outcome, Error>;
+
+    /// The names of the properties with their kinds.
+    fn property_names(&self) -> Vec<(String, PropertyKind)>;
+}
+
+impl<N: Node> Checkable for System<N> {
+    fn check_with(&self, options: &Options) -> Result<Outcome, Error> {
+        self.try_check(options)
+    }
+
+    fn property_names(&self) -> Vec<(String, PropertyKind)> {
+        self.properties().map(|(name, kind)| (name.to_owned(), kind)).collect()
+    }
+}
+
+/// Turns findings into an outcome: confirms the violation by replay and settles the verdict.
+fn conclude<N: Node>(
+    system: &System<N>,
+    engine: &str,
+    findings: Findings,
+    budget: &Budget,
+) -> Result<Outcome, Error> {
+    let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
+    let mut violation = match violation {
+        Some(Found { what, run }) => {
+            let (cause, property) = match &what {
+                FoundWhat::Always(property) => (Cause::Always, Some(*property)),
+                FoundWhat::Stuck(property) => (Cause::Stuck, Some(*property)),
+                FoundWhat::Panic(_) => (Cause::Panic, None),
+            };
+            let reads = confirm(system, &run, &cause, property)?;
+            let property = match what {
+                FoundWhat::Always(property) | FoundWhat::Stuck(property) => {
+                    system.properties[property].name.clone()
+                }
+                FoundWhat::Panic(message) => message,
+            };
+            Some(Violation { property, cause, run, reads })
+        }
+        None => None,
+    };
+    let complete = bound.is_none() && violation.is_none() && !stopped_early;
+    let mut found = Vec::new();
+    for (index, property) in system.properties.iter().enumerate() {
+        if property.kind != PropertyKind::Sometimes {
+            continue;
+        }
+        match witnesses.get(index).cloned().flatten() {
+            Some(run) => {
+                confirm(system, &run, &Cause::Always, Some(index))?;
+                found.push(Witness { property: property.name.clone(), run });
+            }
+            None if complete && violation.is_none() => {
+                violation = Some(Violation {
+                    property: property.name.clone(),
+                    cause: Cause::NeverReached,
+                    run: Run::default(),
+                    reads: Vec::new(),
+                });
+            }
+            None => {}
+        }
+    }
+    let verdict = match (&violation, bound) {
+        (Some(_), _) => Verdict::Violated,
+        (None, Some(_)) => Verdict::Inconclusive,
+        (None, None) => Verdict::Holds,
+    };
+    statistics.elapsed = budget.started.elapsed();
+    statistics.peak_memory_bytes = peak_memory();
+    Ok(Outcome {
+        verdict,
+        complete,
+        bounded_by: bound,
+        engine: engine.to_owned(),
+        violation,
+        witnesses: found,
+        statistics,
+    })
+}
+
+/// The most memory that this process has had, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// Whether a search may stop: nothing is left that more states could refute or witness.
+pub(crate) fn all_witnessed<N: Node>(system: &System<N>, witnesses: &[Option<Run>]) -> bool {
+    !system.properties.is_empty()
+        && system
+            .properties
+            .iter()
+            .zip(witnesses)
+            .all(|(property, run)| property.kind == PropertyKind::Sometimes && run.is_some())
+}

@@ -1,0 +1,243 @@
+//! How to check: the engine, its search, and the bounds. Every knob is also an environment variable.
+
+use super::progress::Progress;
+use crate::error::Error;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A way to explore.
+///
+/// ```
+/// assert_eq!("global".parse(), Ok(allways::Engine::Global));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// Picks one that fits.
+    #[default]
+    Auto,
+    /// Stateful search over global states.
+    Global,
+    /// Seeded random runs.
+    Walk,
+}
+
+impl FromStr for Engine {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "auto" => Ok(Engine::Auto),
+            "global" => Ok(Engine::Global),
+            "walk" => Ok(Engine::Walk),
+            _ => Err(Error::Options(format!(
+                "there is no engine `{text}`; choose auto, global or walk"
+            ))),
+        }
+    }
+}
+
+/// The order in which engine `global` explores.
+///
+/// ```
+/// assert_eq!("dfs".parse(), Ok(allways::Search::Dfs));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Search {
+    /// Breadth-first: the shortest counterexample.
+    #[default]
+    Bfs,
+    /// Depth-first: the least memory.
+    Dfs,
+    /// Depth-first on whole cloned global states, handlers executed at every step: the baseline
+    /// and the oracle.
+    Classic,
+}
+
+impl FromStr for Search {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "bfs" => Ok(Search::Bfs),
+            "dfs" => Ok(Search::Dfs),
+            "classic" => Ok(Search::Classic),
+            _ => Err(Error::Options(format!(
+                "there is no search `{text}`; choose bfs, dfs or classic"
+            ))),
+        }
+    }
+}
+
+/// How to check a system.
+///
+/// ```
+/// use allways::{Options, Search};
+/// let options = Options { search: Search::Dfs, threads: 2, ..Options::default() };
+/// assert!(!options.exact);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The engine.
+    pub engine: Engine,
+    /// The order in which engine `global` explores.
+    pub search: Search,
+    /// How many threads to use; zero for as many as there are cores.
+    pub threads: usize,
+    /// No runs longer than this.
+    pub max_depth: Option<u64>,
+    /// No more distinct global states than this.
+    pub max_states: Option<u64>,
+    /// No longer than this.
+    pub max_time: Option<Duration>,
+    /// No more memory than this many bytes, as the engine counts what it stores.
+    pub max_memory: Option<u64>,
+    /// Keep whole global states instead of fingerprints: no collision can hide a state.
+    pub exact: bool,
+    /// Explore global states that differ only in which interchangeable node is which once.
+    pub symmetry: bool,
+    /// After the search, re-execute steps under differing auxiliary values.
+    pub verify_aux: bool,
+    /// Re-execute a sample of the steps and compare.
+    pub determinism_guard: bool,
+    /// Where random runs start from.
+    pub seed: u64,
+    /// How many random runs engine `walk` makes.
+    pub runs: u64,
+    /// Set to true to make the search stop with what it has.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Told how far the search has come.
+    pub progress: Option<Arc<Progress>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            engine: Engine::Auto,
+            search: Search::Bfs,
+            threads: 0,
+            max_depth: None,
+            max_states: None,
+            max_time: None,
+            max_memory: None,
+            exact: false,
+            symmetry: false,
+            verify_aux: false,
+            determinism_guard: true,
+            seed: 0,
+            runs: 10_000,
+            stop: None,
+            progress: None,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`,
+    /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
+    /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
+    /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
+    ///
+    /// # Errors
+    ///
+    /// If a variable has a value that makes no sense.
+    pub fn from_env() -> Result<Self, Error> {
+        Options::from_variables(|name| std::env::var(name).ok())
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let mut options = Options::default();
+        fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Error> {
+            text.parse().map_err(|_| Error::Options(format!("{name}={text} is not a number")))
+        }
+        fn flag(name: &str, text: &str) -> Result<bool, Error> {
+            match text {
+                "1" | "true" | "yes" | "on" => Ok(true),
+                "" | "0" | "false" | "no" | "off" => Ok(false),
+                _ => Err(Error::Options(format!("{name}={text} is neither true nor false"))),
+            }
+        }
+        macro_rules! read {
+            ($name:literal, $text:ident, $body:expr) => {
+                if let Some($text) = variable($name).as_deref() {
+                    $body
+                }
+            };
+        }
+        read!("ALLWAYS_ENGINE", t, options.engine = t.parse()?);
+        read!("ALLWAYS_SEARCH", t, options.search = t.parse()?);
+        read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
+        read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
+        read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));
+        read!("ALLWAYS_MAX_SECONDS", t, options.max_time = Some(parse_seconds(t)?));
+        read!("ALLWAYS_MAX_MEMORY", t, options.max_memory = Some(parse_bytes(t)?));
+        read!("ALLWAYS_EXACT", t, options.exact = flag("ALLWAYS_EXACT", t)?);
+        read!("ALLWAYS_SYMMETRY", t, options.symmetry = flag("ALLWAYS_SYMMETRY", t)?);
+        read!("ALLWAYS_VERIFY_AUX", t, options.verify_aux = flag("ALLWAYS_VERIFY_AUX", t)?);
+        read!("ALLWAYS_SEED", t, options.seed = number("ALLWAYS_SEED", t)?);
+        read!("ALLWAYS_RUNS", t, options.runs = number("ALLWAYS_RUNS", t)?);
+        Ok(options)
+    }
+
+    /// The number of threads that zero stands for.
+    pub(crate) fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            threads => threads,
+        }
+    }
+}
+
+/// Reads a number of seconds, possibly with a fraction.
+///
+/// ```
+/// assert_eq!(allways::parse_seconds("1.5").unwrap().as_millis(), 1500);
+/// assert!(allways::parse_seconds("soon").is_err());
+/// ```
+///
+/// # Errors
+///
+/// If the text is no such number.
+pub fn parse_seconds(text: &str) -> Result<Duration, Error> {
+    let seconds = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    seconds.ok_or_else(|| Error::Options(format!("`{text}` is not a number of seconds")))
+}
+
+/// Reads a number of bytes: `4096`, `64K`, `512M`, `2G`.
+///
+/// ```
+/// assert_eq!(allways::parse_bytes("2K").unwrap(), 2048);
+/// assert!(allways::parse_bytes("lots").is_err());
+/// ```
+///
+/// # Errors
+///
+/// If the text is no such number.
+pub fn parse_bytes(text: &str) -> Result<u64, Error> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| {
+        Error::Options(format!("`{text}` is not a number of bytes; write 4096, 64K, 512M or 2G"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_changes_the_defaults() {
+        let of = |name: &'static str, value: &'static str| {
+            Options::from_variables(move |n| (n == name).then(|| value.to_owned()))
+        };
+        assert_eq!(of("ALLWAYS_MAX_MEMORY", "1M").unwrap().max_memory, Some(1 << 20));
+        assert_eq!(of("ALLWAYS_SEARCH", "classic").unwrap().search, Search::Classic);
+        assert!(of("ALLWAYS_EXACT", "1").unwrap().exact);
+        let error = of("ALLWAYS_THREADS", "two").unwrap_err();
+        assert_eq!(error.to_string(), "ALLWAYS_THREADS=two is not a number");
+    }
+}

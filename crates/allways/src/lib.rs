@@ -1,0 +1,48 @@
+//! Allways checks distributed systems as they are implemented: it runs a system every way it can
+//! run, every order of messages, every crash, and says whether what must hold does.
+//!
+//! Implement [`Node`] for your process, put nodes into a [`System`], say what must hold, and call
+//! [`System::check`]. See [`Node`] for a whole example.
+
+mod engine;
+mod error;
+mod model;
+mod outcome;
+
+pub use engine::Checkable;
+pub use engine::options::{Engine, Options, Search, parse_bytes, parse_seconds};
+pub use engine::progress::Progress;
+pub use error::Error;
+pub use model::aux::Aux;
+pub use model::event::{Event, Local, ScriptPosition};
+pub use model::faults::Faults;
+pub use model::network::Network;
+pub use model::node::{Cx, Id, Never, Node, Value};
+pub use model::observer::{Observer, Seen};
+pub use model::property::{AllEqual, PropertyKind, View, view};
+pub use model::rename::{ByNode, Rename, Renaming};
+pub use model::system::{MAX_NODES, System};
+pub use outcome::{
+    Bound, Cause, Outcome, Run, RunEvent, RunEventKind, Statistics, Verdict, Violation, Witness,
+    grouped,
+};
+
+/// Linearizability of registers, queues and maps, as an observer.
+pub mod linear {
+    pub use crate::model::linear::{
+        History, Linear, Map, MapOp, Operation, Queue, QueueOp, Register, RegisterOp, RegisterRet,
+        Sequential,
+    };
+}
+
+/// Everything that a check usually needs.
+///
+/// ```
+/// use allways::prelude::*;
+/// ```
+pub mod prelude {
+    pub use crate::{
+        AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
+        Search, Seen, System, Verdict, view,
+    };
+}

@@ -1,0 +1,95 @@
+//! What may go wrong besides the network: crashes and partitions, each within a budget.
+
+/// Crashes, restarts and partitions that a system must survive.
+///
+/// ```
+/// use allways::Faults;
+/// let faults = Faults::none()
+///     .crashes(1)
+///     .restarts()
+///     .partition([vec![0], vec![1, 2]]) // this cut may happen …
+///     .partitions(1); //                   … once
+/// assert_ne!(faults, Faults::none());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Faults {
+    pub(crate) crashes: u8,
+    pub(crate) restarts: bool,
+    pub(crate) partitions: u8,
+    /// Each way to partition: for each node the number of its group.
+    pub(crate) cuts: Vec<Vec<Vec<usize>>>,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub fn none() -> Self {
+        Faults::default()
+    }
+
+    /// At most this many crashes in a run, of any nodes.
+    #[must_use]
+    pub fn crashes(mut self, budget: u8) -> Self {
+        self.crashes = budget;
+        self
+    }
+
+    /// A crashed node may start again, with what it had persisted.
+    #[must_use]
+    pub fn restarts(mut self) -> Self {
+        self.restarts = true;
+        self
+    }
+
+    /// The network may part into these groups. Nodes that are in no group form one more. While the
+    /// partition lasts, what is sent between groups is lost; when it starts, so is what is in
+    /// flight between them. It may heal at any time.
+    #[must_use]
+    pub fn partition(mut self, groups: impl IntoIterator<Item = Vec<usize>>) -> Self {
+        self.cuts.push(groups.into_iter().collect());
+        self.partitions = self.partitions.max(1);
+        self
+    }
+
+    /// At most this many partitions in a run (one, unless said otherwise).
+    #[must_use]
+    pub fn partitions(mut self, budget: u8) -> Self {
+        self.partitions = budget;
+        self
+    }
+}
+
+/// How much of each fault budget is left, and the partition in force.
+///
+/// Fits one slot of a global vector: [`FaultState::pack`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct FaultState {
+    pub crashes: u8,
+    pub drops: u8,
+    pub duplications: u8,
+    pub partitions: u8,
+    /// Zero: none; otherwise one more than the number of the cut.
+    pub cut: u8,
+}
+
+impl FaultState {
+    pub fn pack(self) -> [u32; 2] {
+        let budgets = [self.crashes, self.drops, self.duplications, self.partitions];
+        [u32::from_le_bytes(budgets), u32::from(self.cut)]
+    }
+
+    pub fn unpack(words: [u32; 2]) -> Self {
+        let [crashes, drops, duplications, partitions] = words[0].to_le_bytes();
+        FaultState { crashes, drops, duplications, partitions, cut: words[1] as u8 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let state = FaultState { crashes: 1, drops: 255, duplications: 3, partitions: 4, cut: 9 };
+        assert_eq!(FaultState::unpack(state.pack()), state);
+    }
+}

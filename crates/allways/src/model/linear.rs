@@ -1,0 +1,410 @@
+//! Linearizability: a history of operations, and whether some sequential order explains it.
+//!
+//! The history keeps, for each operation, how many operations each other client had completed
+//! when it was invoked. That is all that real-time order says, so two histories with equal entries
+//! have the same explanations, and equal histories are one observer state.
+
+use super::node::{Id, Node, Value};
+use super::observer::{Observer, Seen};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A sequential object: what operations on it return when nobody else is around.
+///
+/// ```
+/// use allways::linear::{Register, RegisterOp, RegisterRet, Sequential};
+/// let mut register = Register(0);
+/// register.apply(&RegisterOp::Write(5));
+/// assert_eq!(register.apply(&RegisterOp::Read), RegisterRet::Read(5));
+/// ```
+pub trait Sequential: Value {
+    /// An operation.
+    type Op: Value;
+    /// What it returns.
+    type Ret: Value;
+    /// Carries out an operation.
+    fn apply(&mut self, op: &Self::Op) -> Self::Ret;
+}
+
+/// A register that can be written and read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Register<V>(pub V);
+
+/// An operation on a [`Register`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RegisterOp<V> {
+    /// Writes a value.
+    Write(V),
+    /// Reads the value.
+    Read,
+}
+
+/// What an operation on a [`Register`] returns.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RegisterRet<V> {
+    /// The value was written.
+    Written,
+    /// The value that was read.
+    Read(V),
+}
+
+impl<V: Value> Sequential for Register<V> {
+    type Op = RegisterOp<V>;
+    type Ret = RegisterRet<V>;
+
+    fn apply(&mut self, op: &RegisterOp<V>) -> RegisterRet<V> {
+        match op {
+            RegisterOp::Write(value) => {
+                self.0 = value.clone();
+                RegisterRet::Written
+            }
+            RegisterOp::Read => RegisterRet::Read(self.0.clone()),
+        }
+    }
+}
+
+/// A first-in, first-out queue.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Queue<V>(pub VecDeque<V>);
+
+/// An operation on a [`Queue`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum QueueOp<V> {
+    /// Appends a value; returns `None`.
+    Push(V),
+    /// Takes the first value, if there is one.
+    Pop,
+}
+
+impl<V: Value> Sequential for Queue<V> {
+    type Op = QueueOp<V>;
+    type Ret = Option<V>;
+
+    fn apply(&mut self, op: &QueueOp<V>) -> Option<V> {
+        match op {
+            QueueOp::Push(value) => {
+                self.0.push_back(value.clone());
+                None
+            }
+            QueueOp::Pop => self.0.pop_front(),
+        }
+    }
+}
+
+/// A map from keys to values.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Map<K: Ord, V>(pub BTreeMap<K, V>);
+
+/// An operation on a [`Map`]; each returns the value that was there before.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum MapOp<K, V> {
+    /// Sets the value of a key.
+    Put(K, V),
+    /// Reads the value of a key.
+    Get(K),
+    /// Removes a key.
+    Remove(K),
+}
+
+impl<K: Value + Ord, V: Value> Sequential for Map<K, V> {
+    type Op = MapOp<K, V>;
+    type Ret = Option<V>;
+
+    fn apply(&mut self, op: &MapOp<K, V>) -> Option<V> {
+        match op {
+            MapOp::Put(key, value) => self.0.insert(key.clone(), value.clone()),
+            MapOp::Get(key) => self.0.get(key).cloned(),
+            MapOp::Remove(key) => self.0.remove(key),
+        }
+    }
+}
+
+/// What a client does: invoke an operation, or see it return.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Operation<S: Sequential> {
+    /// The client invokes an operation; it must have none in flight.
+    Invoke(S::Op),
+    /// The client's operation returns.
+    Return(S::Ret),
+}
+
+/// The operations of all clients so far, as a partial order.
+///
+/// ```
+/// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+/// use allways::Id;
+/// let (a, b) = (Id::new(0), Id::new(1));
+/// let mut history = History::new(Register(0));
+/// history.record(a, Operation::Invoke(RegisterOp::Write(1)));
+/// history.record(a, Operation::Return(RegisterRet::Written));
+/// history.record(b, Operation::Invoke(RegisterOp::Read));
+/// assert!(history.is_linearizable());
+/// history.record(b, Operation::Return(RegisterRet::Read(0))); // a stale read
+/// assert!(!history.is_linearizable());
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct History<S: Sequential> {
+    start: S,
+    clients: BTreeMap<Id, Client<S>>,
+    /// Set by an invocation while one is in flight, or a return of nothing.
+    malformed: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Client<S: Sequential> {
+    completed: Vec<(Invocation<S>, S::Ret)>,
+    in_flight: Option<Invocation<S>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Invocation<S: Sequential> {
+    op: S::Op,
+    /// How many operations each other client had completed; clients with none are left out.
+    after: Vec<(Id, usize)>,
+}
+
+impl<S: Sequential> History<S> {
+    /// No operations yet, on an object in this state.
+    pub fn new(start: S) -> Self {
+        History { start, clients: BTreeMap::new(), malformed: false }
+    }
+
+    /// How many operations were invoked.
+    pub fn len(&self) -> usize {
+        self.clients.values().map(|c| c.completed.len() + usize::from(c.in_flight.is_some())).sum()
+    }
+
+    /// Whether no operation was invoked.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The completed operations with what they returned, client by client.
+    pub fn completed(&self) -> impl Iterator<Item = (Id, &S::Op, &S::Ret)> {
+        let clients = self.clients.iter();
+        clients.flat_map(|(id, c)| c.completed.iter().map(|(inv, ret)| (*id, &inv.op, ret)))
+    }
+
+    /// Adds what a client does. A client that invokes while it waits, or sees a return that it
+    /// does not wait for, makes the history malformed: not linearizable.
+    pub fn record(&mut self, client: Id, operation: Operation<S>) {
+        let after = || {
+            let others =
+                self.clients.iter().filter(|(id, c)| **id != client && !c.completed.is_empty());
+            others.map(|(id, c)| (*id, c.completed.len())).collect()
+        };
+        match operation {
+            Operation::Invoke(op) => {
+                let invocation = Invocation { op, after: after() };
+                let entry = self
+                    .clients
+                    .entry(client)
+                    .or_insert(Client { completed: Vec::new(), in_flight: None });
+                self.malformed |= entry.in_flight.replace(invocation).is_some();
+            }
+            Operation::Return(ret) => {
+                let entry = self.clients.get_mut(&client);
+                match entry.and_then(|c| c.in_flight.take().map(|inv| (c, inv))) {
+                    Some((entry, invocation)) => entry.completed.push((invocation, ret)),
+                    None => self.malformed = true,
+                }
+            }
+        }
+    }
+
+    /// Whether some order of the operations explains every return, keeps each client's order and
+    /// puts an operation that completed before another was invoked before it. Operations in flight
+    /// may or may not have happened.
+    pub fn is_linearizable(&self) -> bool {
+        if self.malformed {
+            return false;
+        }
+        let clients: Vec<(Id, &Client<S>)> = self.clients.iter().map(|(id, c)| (*id, c)).collect();
+        explain(&clients, &mut vec![0; clients.len()], &self.start)
+    }
+}
+
+/// Depth-first over the ways to go on from `done[i]` operations of client `i`.
+fn explain<S: Sequential>(clients: &[(Id, &Client<S>)], done: &mut [usize], object: &S) -> bool {
+    if clients.iter().zip(&*done).all(|((_, c), &d)| d >= c.completed.len()) {
+        return true;
+    }
+    for at in 0..clients.len() {
+        let client = clients[at].1;
+        let (invocation, expected) = match client.completed.get(done[at]) {
+            Some((invocation, ret)) => (invocation, Some(ret)),
+            None if done[at] == client.completed.len() => match &client.in_flight {
+                Some(invocation) => (invocation, None),
+                None => continue,
+            },
+            None => continue,
+        };
+        let ready = invocation.after.iter().all(|(other, count)| {
+            let other = clients.iter().position(|(id, _)| id == other);
+            other.is_none_or(|other| done[other] >= *count)
+        });
+        if !ready {
+            continue;
+        }
+        let mut object = object.clone();
+        let ret = object.apply(&invocation.op);
+        if expected.is_none_or(|expected| *expected == ret) {
+            done[at] += 1;
+            if explain(clients, done, &object) {
+                return true;
+            }
+            done[at] -= 1;
+        }
+    }
+    false
+}
+
+/// An observer that keeps a [`History`]. Which events are operations is the user's to say.
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::linear::{Linear, History, Operation, Register, RegisterOp, RegisterRet};
+///
+/// /// A register on one node: every call is answered at once.
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// struct Server(u8);
+///
+/// impl Node for Server {
+///     type Msg = Never;
+///     type Timer = Never;
+///     type Call = RegisterOp<u8>;
+///     type Output = RegisterRet<u8>;
+///     fn on_message(&mut self, _: Id, msg: Never, _: &mut Cx<'_, Self>) { match msg {} }
+///     fn on_call(&mut self, call: RegisterOp<u8>, cx: &mut Cx<'_, Self>) {
+///         match call {
+///             RegisterOp::Write(v) => { self.0 = v; cx.output(RegisterRet::Written) }
+///             RegisterOp::Read => cx.output(RegisterRet::Read(self.0)),
+///         }
+///     }
+/// }
+///
+/// System::new([Server(0)])
+///     .call(0, RegisterOp::Write(1))
+///     .call(0, RegisterOp::Read)
+///     .observe(Linear::new(Register(0), |seen: &Seen<'_, Server>| match seen {
+///         Seen::Call { node, call } => Some((*node, Operation::Invoke((*call).clone()))),
+///         Seen::Output { node, output } => Some((*node, Operation::Return((*output).clone()))),
+///         _ => None,
+///     }))
+///     .always_observed("linearizable", |h: &History<Register<u8>>| h.is_linearizable())
+///     .check()
+///     .assert_holds();
+/// ```
+pub struct Linear<S, F> {
+    start: S,
+    read: F,
+}
+
+impl<S: Sequential, F> Linear<S, F> {
+    /// Observes operations on an object that starts as `start`; `read` says which of the things
+    /// seen are operations, and whose.
+    pub fn new<N: Node>(start: S, read: F) -> Self
+    where
+        F: Fn(&Seen<'_, N>) -> Option<(Id, Operation<S>)>,
+    {
+        Linear { start, read }
+    }
+}
+
+impl<N, S, F> Observer<N> for Linear<S, F>
+where
+    N: Node,
+    S: Sequential,
+    F: Fn(&Seen<'_, N>) -> Option<(Id, Operation<S>)> + Send + Sync + 'static,
+{
+    type State = History<S>;
+
+    fn start(&self) -> History<S> {
+        History::new(self.start.clone())
+    }
+
+    fn wants(&self, seen: &Seen<'_, N>) -> bool {
+        (self.read)(seen).is_some()
+    }
+
+    fn observe(&self, state: &mut History<S>, seen: Seen<'_, N>) {
+        if let Some((client, operation)) = (self.read)(&seen) {
+            state.record(client, operation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RegisterOp::{Read, Write};
+
+    fn history(events: &[(usize, Operation<Register<u8>>)]) -> History<Register<u8>> {
+        let mut history = History::new(Register(0));
+        for (client, operation) in events {
+            history.record(Id::new(*client), operation.clone());
+        }
+        history
+    }
+
+    fn invoke(op: RegisterOp<u8>) -> Operation<Register<u8>> {
+        Operation::Invoke(op)
+    }
+
+    fn read(value: u8) -> Operation<Register<u8>> {
+        Operation::Return(RegisterRet::Read(value))
+    }
+
+    const WRITTEN: Operation<Register<u8>> = Operation::Return(RegisterRet::Written);
+
+    #[test]
+    fn a_read_may_see_a_write_in_flight_or_not() {
+        for value in [0, 1] {
+            let events = [(0, invoke(Write(1))), (1, invoke(Read)), (1, read(value))];
+            assert!(history(&events).is_linearizable());
+        }
+        let events = [(0, invoke(Write(1))), (1, invoke(Read)), (1, read(2))];
+        assert!(!history(&events).is_linearizable());
+    }
+
+    #[test]
+    fn reads_that_follow_each_other_do_not_go_back() {
+        let new_then_old = [
+            (0, invoke(Write(1))),
+            (1, invoke(Read)),
+            (1, read(1)),
+            (2, invoke(Read)),
+            (2, read(0)),
+        ];
+        assert!(!history(&new_then_old).is_linearizable());
+    }
+
+    #[test]
+    fn overlapping_reads_may_disagree() {
+        let overlapping = [
+            (0, invoke(Write(1))),
+            (1, invoke(Read)),
+            (2, invoke(Read)),
+            (1, read(1)),
+            (2, read(0)),
+        ];
+        assert!(history(&overlapping).is_linearizable());
+    }
+
+    #[test]
+    fn a_return_of_nothing_is_malformed() {
+        assert!(!history(&[(0, WRITTEN)]).is_linearizable());
+        assert!(!history(&[(0, invoke(Read)), (0, invoke(Read))]).is_linearizable());
+    }
+
+    #[test]
+    fn queues_and_maps_are_sequential_objects() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.apply(&QueueOp::Push(1)), None);
+        assert_eq!(queue.apply(&QueueOp::Pop), Some(1));
+        assert_eq!(queue.apply(&QueueOp::Pop), None);
+        let mut map = Map(BTreeMap::new());
+        assert_eq!(map.apply(&MapOp::Put('k', 1)), None);
+        assert_eq!(map.apply(&MapOp::Get('k')), Some(1));
+        assert_eq!(map.apply(&MapOp::Remove('k')), Some(1));
+    }
+}

@@ -1,0 +1,285 @@
+//! Running one handler: every choice that it may make, and the panic that it may end in.
+//!
+//! This is the only place where user handlers run. Everything above, whole worlds and the local
+//! space alike, sees [`Effect`]s.
+
+use super::event::{Event, Local};
+use super::node::{Chooser, Cx, Effects, Id, Node};
+use super::system::System;
+use crate::error::Error;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Once;
+
+/// A handler may call `choose` this often in one execution.
+pub(crate) const MAX_CHOICES: usize = 1_000;
+/// The choices of one step may have this many results.
+pub(crate) const MAX_EFFECTS: usize = 100_000;
+
+/// What one execution of a handler leads to.
+pub(crate) struct Effect<N: Node> {
+    /// The results of `choose`, in order.
+    pub choices: Vec<u32>,
+    pub end: End<N>,
+}
+
+/// How an execution ended.
+pub(crate) enum End<N: Node> {
+    Done(Done<N>),
+    /// The handler panicked with this message.
+    Panicked(String),
+}
+
+/// What a handler that returned has done.
+pub(crate) struct Done<N: Node> {
+    pub local: Local<N>,
+    pub sends: Vec<(Id, N::Msg)>,
+    pub outputs: Vec<N::Output>,
+    /// The handler asked to be counted even if nothing changed.
+    pub stutter: bool,
+}
+
+impl<N: Node> PartialEq for Effect<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.choices == other.choices
+            && match (&self.end, &other.end) {
+                (End::Done(a), End::Done(b)) => {
+                    a.local == b.local
+                        && a.sends == b.sends
+                        && a.outputs == b.outputs
+                        && a.stutter == b.stutter
+                }
+                (End::Panicked(a), End::Panicked(b)) => a == b,
+                _ => false,
+            }
+    }
+}
+
+impl<N: Node> Effect<N> {
+    /// One line that says what was done.
+    pub fn describe(&self) -> String {
+        match &self.end {
+            End::Done(done) => format!(
+                "state {:?}, sends {:?}, outputs {:?}",
+                done.local.node, done.sends, done.outputs
+            ),
+            End::Panicked(message) => format!("panic: {message}"),
+        }
+    }
+}
+
+/// All effects of `event` at a node in state `local`, one for each way to choose.
+///
+/// Empty where the event cannot happen: a node that is down handles only a restart.
+pub(crate) fn effects<N: Node>(
+    system: &System<N>,
+    id: Id,
+    local: &Local<N>,
+    event: &Event<N>,
+) -> Result<Vec<Effect<N>>, Error> {
+    if local.up == matches!(event, Event::Restart) {
+        return Ok(Vec::new());
+    }
+    every_choice(|script| run(system, id, local, event, script))
+        .map_err(|limit| too_many_choices(id, &local.node, event, limit))
+}
+
+/// The effects of starting a node for the first time.
+pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>>, Error> {
+    let node = &system.nodes[id.index()];
+    let fresh = || Local {
+        node: node.clone(),
+        timers: Vec::new(),
+        fires_left: system.timer_bound,
+        up: true,
+    };
+    every_choice(|script| handle(system, id, fresh(), script, |node, cx| node.on_start(cx)))
+        .map_err(|limit| too_many_choices(id, node, &Event::Restart, limit))
+}
+
+/// Runs a handler once for each way to choose; the error says which limit was reached.
+fn every_choice<N: Node>(
+    mut run: impl FnMut(&mut Script) -> Result<Done<N>, Stop>,
+) -> Result<Vec<Effect<N>>, String> {
+    let mut script = Script::default();
+    let mut effects = Vec::new();
+    loop {
+        script.at = 0;
+        let end = match run(&mut script) {
+            Ok(done) => End::Done(done),
+            Err(Stop::Panic(message)) => End::Panicked(message),
+            Err(Stop::TooManyChoices) => return Err(format!("it chose {MAX_CHOICES} times")),
+        };
+        effects.push(Effect { choices: script.results(), end });
+        if effects.len() > MAX_EFFECTS {
+            return Err(format!("its choices have more than {MAX_EFFECTS} results"));
+        }
+        if !script.advance() {
+            return Ok(effects);
+        }
+    }
+}
+
+fn too_many_choices<N: Node>(id: Id, node: &N, event: &Event<N>, limit: String) -> Error {
+    Error::Choices { node: id.index(), state: format!("{node:?}"), event: event.to_string(), limit }
+}
+
+enum Stop {
+    Panic(String),
+    TooManyChoices,
+}
+
+fn run<N: Node>(
+    system: &System<N>,
+    id: Id,
+    local: &Local<N>,
+    event: &Event<N>,
+    script: &mut Script,
+) -> Result<Done<N>, Stop> {
+    let mut next = local.clone();
+    match event {
+        Event::Message { from, msg } => {
+            let (from, msg) = (*from, msg.clone());
+            handle(system, id, next, script, |node, cx| node.on_message(from, msg, cx))
+        }
+        Event::Timer(timer) => {
+            if let Ok(at) = next.timers.binary_search(timer) {
+                next.timers.remove(at);
+            }
+            next.fires_left = next.fires_left.map(|left| left.saturating_sub(1));
+            let timer = timer.clone();
+            let mut done = handle(system, id, next, script, |node, cx| node.on_timer(timer, cx))?;
+            // A timer that only sets itself again has done nothing: it costs no budget either.
+            if done.sends.is_empty()
+                && done.outputs.is_empty()
+                && done.local.timers == local.timers
+                && done.local.node == local.node
+            {
+                done.local.fires_left = local.fires_left;
+            }
+            Ok(done)
+        }
+        Event::Call { call, .. } => {
+            let call = call.clone();
+            handle(system, id, next, script, |node, cx| node.on_call(call, cx))
+        }
+        Event::Crash => {
+            let survivor = guarded(|| local.node.persisted()).map_err(Stop::Panic)?;
+            let node = survivor.unwrap_or_else(|| system.nodes[id.index()].clone());
+            let local = Local { node, timers: Vec::new(), fires_left: local.fires_left, up: false };
+            Ok(Done { local, sends: Vec::new(), outputs: Vec::new(), stutter: false })
+        }
+        Event::Restart => {
+            next.up = true;
+            handle(system, id, next, script, |node, cx| node.on_restart(cx))
+        }
+    }
+}
+
+fn handle<N: Node>(
+    system: &System<N>,
+    id: Id,
+    mut local: Local<N>,
+    script: &mut Script,
+    handler: impl FnOnce(&mut N, &mut Cx<'_, N>),
+) -> Result<Done<N>, Stop> {
+    let mut effects = Effects {
+        sends: Vec::new(),
+        timers: std::mem::take(&mut local.timers),
+        outputs: Vec::new(),
+        stutter: false,
+    };
+    let outcome = guarded(|| {
+        let mut cx = Cx::new(id, system.nodes.len(), &mut effects, script);
+        handler(&mut local.node, &mut cx);
+    });
+    if script.exhausted {
+        return Err(Stop::TooManyChoices);
+    }
+    outcome.map_err(Stop::Panic)?;
+    local.timers = effects.timers;
+    let Effects { sends, outputs, stutter, .. } = effects;
+    Ok(Done { local, sends, outputs, stutter })
+}
+
+/// The choices of one execution: a prefix that is prescribed, and zeros after it.
+#[derive(Default)]
+struct Script {
+    /// Each choice made: its result and how many there were to choose from.
+    made: Vec<(u32, u32)>,
+    at: usize,
+    exhausted: bool,
+}
+
+impl Script {
+    fn results(&self) -> Vec<u32> {
+        self.made[..self.at].iter().map(|&(result, _)| result).collect()
+    }
+
+    /// Moves on to the next sequence of choices in lexicographic order, if there is one.
+    fn advance(&mut self) -> bool {
+        self.made.truncate(self.at);
+        while let Some((result, arity)) = self.made.pop() {
+            if result + 1 < arity {
+                self.made.push((result + 1, arity));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Chooser for Script {
+    fn choose(&mut self, arity: usize) -> usize {
+        assert!(arity > 0, "choose(0): there is nothing to choose from");
+        if self.at == MAX_CHOICES {
+            self.exhausted = true;
+            panic_any(TooManyChoices);
+        }
+        let arity = u32::try_from(arity).unwrap_or(u32::MAX);
+        if self.at == self.made.len() {
+            self.made.push((0, arity));
+        }
+        // Only a non-deterministic handler offers another number of choices the second time; the
+        // determinism guard reports it, so here it is enough not to go out of range.
+        let made = &mut self.made[self.at];
+        made.1 = arity;
+        made.0 = made.0.min(arity - 1);
+        self.at += 1;
+        made.0 as usize
+    }
+}
+
+struct TooManyChoices;
+
+thread_local! {
+    /// Set while user code runs under [`guarded`] on this thread.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// What the last panic under [`guarded`] said, and where.
+    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs user code; a panic becomes its message and prints nothing.
+pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !GUARDED.get() {
+                return before(info);
+            }
+            let payload = info.payload();
+            let text = payload
+                .downcast_ref::<&str>()
+                .map(|s| (*s).to_owned())
+                .or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a value that is not text".to_owned());
+            let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+            MESSAGE.replace(Some(text + &place.unwrap_or_default()));
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    GUARDED.set(outer);
+    result.map_err(|_| MESSAGE.take().unwrap_or_else(|| "no message".to_owned()))
+}

@@ -1,0 +1,340 @@
+//! [`System`]: nodes, network, faults, driver and properties, ready to be checked.
+
+use super::erased::Erased;
+use super::event::{Event, ScriptPosition};
+use super::faults::Faults;
+use super::network::Network;
+use super::node::{Id, Node, Value};
+use super::observer::{ErasedObserver, Observer};
+use super::property::{Property, PropertyKind, Reads, View};
+use super::rename::{Rename, Renaming};
+use crate::error::Error;
+use std::any::TypeId;
+use std::sync::Arc;
+
+/// A system may have this many nodes.
+pub const MAX_NODES: usize = 1_000;
+
+/// Everything that is to be checked: nodes, network, faults, driver, observers and properties.
+///
+/// See [`Node`] for a whole example.
+pub struct System<N: Node> {
+    pub(crate) nodes: Vec<N>,
+    pub(crate) network: Network,
+    pub(crate) faults: Faults,
+    pub(crate) scripts: Vec<Vec<(Id, N::Call)>>,
+    pub(crate) timer_bound: Option<u32>,
+    pub(crate) properties: Vec<Property<N>>,
+    pub(crate) observers: Vec<Arc<dyn ErasedObserver<N>>>,
+    observer_types: Vec<TypeId>,
+    pub(crate) groups: Vec<Vec<usize>>,
+    pub(crate) renamer: Option<Renamer<N>>,
+    /// The first mistake made while building, reported when the system is checked.
+    mistake: Option<String>,
+}
+
+/// How to rename the parts of a system; known once the user declares a symmetry.
+pub(crate) struct Renamer<N: Node> {
+    pub node: fn(&N, &Renaming) -> N,
+    pub msg: fn(&N::Msg, &Renaming) -> N::Msg,
+    pub timer: fn(&N::Timer, &Renaming) -> N::Timer,
+    pub call: fn(&N::Call, &Renaming) -> N::Call,
+}
+
+impl<N: Node> Clone for Renamer<N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N: Node> Copy for Renamer<N> {}
+
+impl<N: Node> Clone for System<N> {
+    fn clone(&self) -> Self {
+        System {
+            nodes: self.nodes.clone(),
+            network: self.network,
+            faults: self.faults.clone(),
+            scripts: self.scripts.clone(),
+            timer_bound: self.timer_bound,
+            properties: self.properties.clone(),
+            observers: self.observers.clone(),
+            observer_types: self.observer_types.clone(),
+            groups: self.groups.clone(),
+            renamer: self.renamer,
+            mistake: self.mistake.clone(),
+        }
+    }
+}
+
+impl<N: Node> System<N> {
+    /// A system of these nodes on an unordered network, without faults, calls or properties.
+    pub fn new(nodes: impl IntoIterator<Item = N>) -> Self {
+        System {
+            nodes: nodes.into_iter().collect(),
+            network: Network::unordered(),
+            faults: Faults::none(),
+            scripts: Vec::new(),
+            timer_bound: None,
+            properties: Vec::new(),
+            observers: Vec::new(),
+            observer_types: Vec::new(),
+            groups: Vec::new(),
+            renamer: None,
+            mistake: None,
+        }
+    }
+
+    /// The rules of the network; without this, [`Network::unordered`].
+    #[must_use]
+    pub fn network(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// What may go wrong; without this, nothing.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// The driver makes this call once, at any time.
+    #[must_use]
+    pub fn call(self, node: usize, call: N::Call) -> Self {
+        self.calls_in_sequence([(node, call)])
+    }
+
+    /// The driver makes these calls one after the other: each at any time after the one before it
+    /// was handled.
+    #[must_use]
+    pub fn calls_in_sequence(mut self, calls: impl IntoIterator<Item = (usize, N::Call)>) -> Self {
+        let script: Vec<_> = calls.into_iter().map(|(node, call)| (Id::new(node), call)).collect();
+        if let Some((node, _)) = script.iter().find(|(node, _)| node.index() >= self.nodes.len()) {
+            self.mistake(format!(
+                "the driver calls node {node}, but the system has {} nodes",
+                self.nodes.len()
+            ));
+        } else if !script.is_empty() {
+            self.scripts.push(script);
+        }
+        self
+    }
+
+    /// At most this many timers fire at each node in a run; without this, no bound.
+    #[must_use]
+    pub fn timers(mut self, fires_a_node: u32) -> Self {
+        self.timer_bound = Some(fires_a_node);
+        self
+    }
+
+    /// What must hold in every reachable global state, given a view of each node.
+    #[must_use]
+    pub fn always<V: Value>(
+        self,
+        name: impl Into<String>,
+        view: View<N, V>,
+        holds: impl Fn(&[V]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.property(name, PropertyKind::Always, Reads::views(view, holds))
+    }
+
+    /// What must hold in some reachable global state; the outcome has a run to it as witness.
+    #[must_use]
+    pub fn sometimes<V: Value>(
+        self,
+        name: impl Into<String>,
+        view: View<N, V>,
+        holds: impl Fn(&[V]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.property(name, PropertyKind::Sometimes, Reads::views(view, holds))
+    }
+
+    /// Every terminal global state (nothing can happen but a fault) must be one that is allowed.
+    #[must_use]
+    pub fn never_stuck<V: Value>(
+        self,
+        name: impl Into<String>,
+        view: View<N, V>,
+        allowed: impl Fn(&[V]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.property(name, PropertyKind::NeverStuck, Reads::views(view, allowed))
+    }
+
+    /// Adds an observer: its state becomes part of the global state.
+    #[must_use]
+    pub fn observe<O: Observer<N>>(mut self, observer: O) -> Self {
+        self.observers.push(Arc::new(observer));
+        self.observer_types.push(TypeId::of::<O::State>());
+        self
+    }
+
+    /// What must hold in every reachable state of the observer whose state is an `S`.
+    #[must_use]
+    pub fn always_observed<S: Value>(
+        self,
+        name: impl Into<String>,
+        holds: impl Fn(&S) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.observed(name, PropertyKind::Always, holds)
+    }
+
+    /// What must hold in some reachable state of the observer whose state is an `S`.
+    #[must_use]
+    pub fn sometimes_observed<S: Value>(
+        self,
+        name: impl Into<String>,
+        holds: impl Fn(&S) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.observed(name, PropertyKind::Sometimes, holds)
+    }
+
+    fn observed<S: Value>(
+        mut self,
+        name: impl Into<String>,
+        kind: PropertyKind,
+        holds: impl Fn(&S) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        match self.observer_types.iter().position(|&type_id| type_id == TypeId::of::<S>()) {
+            Some(observer) => self.property(name, kind, Reads::observer(observer, holds)),
+            None => {
+                self.mistake(format!(
+                    "property `{name}` reads an observer with state {}, but no such observer was given before it",
+                    std::any::type_name::<S>()
+                ));
+                self
+            }
+        }
+    }
+
+    /// Declares nodes interchangeable: exchanging any two of them, in every state and message,
+    /// leads from a possible run to a possible run, and no property can tell. With
+    /// [`Options::symmetry`](crate::Options), global states that differ only in which of them
+    /// is which are explored once.
+    #[must_use]
+    pub fn interchangeable(mut self, nodes: impl IntoIterator<Item = usize>) -> Self
+    where
+        N: Rename,
+        N::Msg: Rename,
+        N::Timer: Rename,
+        N::Call: Rename,
+    {
+        let group: Vec<usize> = nodes.into_iter().collect();
+        if let Some(&node) = group.iter().find(|&&node| node >= self.nodes.len()) {
+            self.mistake(format!(
+                "node {node} is declared interchangeable, but the system has {} nodes",
+                self.nodes.len()
+            ));
+        }
+        if group.iter().any(|node| self.groups.iter().flatten().any(|other| other == node)) {
+            self.mistake("a node is declared interchangeable twice".to_owned());
+        }
+        self.groups.push(group);
+        self.renamer = Some(Renamer {
+            node: N::rename,
+            msg: <N::Msg as Rename>::rename,
+            timer: <N::Timer as Rename>::rename,
+            call: <N::Call as Rename>::rename,
+        });
+        self
+    }
+
+    fn property(mut self, name: impl Into<String>, kind: PropertyKind, reads: Reads<N>) -> Self {
+        let name = name.into();
+        if self.properties.iter().any(|p| p.name == name) {
+            self.mistake(format!("two properties are called `{name}`"));
+        }
+        self.properties.push(Property { name, kind, reads });
+        self
+    }
+
+    fn mistake(&mut self, what: String) {
+        self.mistake.get_or_insert(what);
+    }
+
+    /// How many nodes the system has.
+    pub fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The names of the properties with their kinds, in the order in which they were given.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, PropertyKind)> {
+        self.properties.iter().map(|p| (p.name.as_str(), p.kind))
+    }
+
+    /// Whether the system as described makes sense.
+    pub(crate) fn validate(&self) -> Result<(), Error> {
+        let wrong = |what: String| Err(Error::System(what));
+        if let Some(mistake) = &self.mistake {
+            return wrong(mistake.clone());
+        }
+        let nodes = self.nodes.len();
+        if nodes == 0 {
+            return wrong("the system has no nodes; give System::new at least one".to_owned());
+        }
+        if nodes > MAX_NODES {
+            return wrong(format!(
+                "the system has {nodes} nodes; at most {MAX_NODES} are supported"
+            ));
+        }
+        if self.faults.cuts.len() > usize::from(u8::MAX) {
+            return wrong("at most 255 partitions can be described".to_owned());
+        }
+        for cut in &self.faults.cuts {
+            for &node in cut.iter().flatten() {
+                if node >= nodes {
+                    return wrong(format!(
+                        "a partition names node {node}, but the system has {nodes} nodes"
+                    ));
+                }
+                if cut.iter().flatten().filter(|&&other| other == node).count() > 1 {
+                    return wrong(format!("a partition names node {node} twice"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first event of each of the driver's scripts.
+    pub(crate) fn first_calls(&self) -> Vec<(Id, Event<N>)> {
+        (0..self.scripts.len()).filter_map(|script| self.call_at(script, 0)).collect()
+    }
+
+    /// The call at a position of a script.
+    pub(crate) fn call_at(&self, script: usize, at: usize) -> Option<(Id, Event<N>)> {
+        let (node, call) = self.scripts[script].get(at)?;
+        let more = at + 1 < self.scripts[script].len();
+        let next = more.then_some(ScriptPosition { script: script as u32, at: at as u32 + 1 });
+        Some((*node, Event::Call { call: call.clone(), next }))
+    }
+
+    /// For each cut and node: the number of the node's group.
+    pub(crate) fn cut_groups(&self) -> Vec<Vec<u32>> {
+        let group = |cut: &Vec<Vec<usize>>, node: usize| {
+            // Nodes in no group form one more.
+            cut.iter().position(|g| g.contains(&node)).unwrap_or(cut.len()) as u32
+        };
+        let cuts = self.faults.cuts.iter();
+        cuts.map(|cut| (0..self.nodes.len()).map(|node| group(cut, node)).collect()).collect()
+    }
+
+    /// Whether drops are worth exploring: see [`Network::drops`].
+    pub(crate) fn explores_drops(&self) -> bool {
+        self.network.drops > 0
+            && (self.network.kind == super::network::NetworkKind::Ordered
+                || self.properties.iter().any(|p| p.kind == PropertyKind::NeverStuck))
+    }
+
+    /// The views of a node that properties read, in the order of the properties; `None` for one
+    /// that reads an observer.
+    pub(crate) fn views_of(&self, node: &N) -> Vec<Option<Erased>> {
+        self.properties
+            .iter()
+            .map(|p| match &p.reads {
+                Reads::Views { view, .. } => Some(view(node)),
+                Reads::Observer { .. } => None,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,295 @@
+//! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
+
+pub(crate) mod replay;
+
+pub use crate::model::run_event::{RunEvent, RunEventKind};
+use std::fmt;
+use std::time::Duration;
+
+/// What a check says.
+///
+/// ```
+/// assert_eq!(allways::Verdict::Holds.to_string(), "holds");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Every property holds, as far as the outcome's completeness says.
+    Holds,
+    /// A property is violated.
+    Violated,
+    /// A budget ran out before anything could be said.
+    Inconclusive,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Holds => "holds",
+            Verdict::Violated => "violated",
+            Verdict::Inconclusive => "inconclusive",
+        })
+    }
+}
+
+/// What kept a search from going on.
+///
+/// ```
+/// assert_eq!(allways::Bound::Depth.to_string(), "depth");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// Longer runs exist.
+    Depth,
+    /// The number of states.
+    States,
+    /// The time.
+    Seconds,
+    /// The memory.
+    Memory,
+    /// The number of random runs.
+    Runs,
+    /// Somebody asked it to stop.
+    Interrupt,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Bound::Depth => "depth",
+            Bound::States => "states",
+            Bound::Seconds => "seconds",
+            Bound::Memory => "memory",
+            Bound::Runs => "runs",
+            Bound::Interrupt => "interrupt",
+        })
+    }
+}
+
+/// A sequence of events from the start.
+///
+/// ```
+/// let run = allways::Run::default();
+/// assert!(run.events.is_empty());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Run {
+    /// Which initial state, where nodes choose while they start; otherwise zero.
+    pub start: usize,
+    /// What happens, in order.
+    pub events: Vec<RunEvent>,
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.events.len().to_string().len();
+        for (index, event) in self.events.iter().enumerate() {
+            writeln!(f, "  {:>width$}. {event}", index + 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why something is a violation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// An `always` property does not hold in the last global state of the run.
+    Always,
+    /// The last global state of the run is terminal and not allowed to be.
+    Stuck,
+    /// No reachable global state satisfies a `sometimes` property; there is no run to show.
+    NeverReached,
+    /// A handler panicked on the last event of the run.
+    Panic,
+}
+
+/// A property that does not hold, with the run that shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The property's name, or the panic's message.
+    pub property: String,
+    /// Why it is a violation.
+    pub cause: Cause,
+    /// The run that ends in it.
+    pub run: Run,
+    /// What the property read at the end: a view of each node, or an observer's state.
+    pub reads: Vec<String>,
+}
+
+/// A `sometimes` property that holds somewhere, with a run to there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// The property's name.
+    pub property: String,
+    /// A run after which it holds.
+    pub run: Run,
+}
+
+/// What a search did. A number that an engine does not have is `None`.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Distinct global states.
+    pub unique_states: Option<u64>,
+    /// Global states generated: the initial ones and one for each transition.
+    pub generated_states: Option<u64>,
+    /// Steps of global states, including those that lead to a state met before.
+    pub transitions: Option<u64>,
+    /// How often user handlers ran to find out what a step does.
+    pub handler_executions: Option<u64>,
+    /// How often they ran again for the determinism guard.
+    pub guard_executions: Option<u64>,
+    /// How often a local step was looked up.
+    pub memo_lookups: Option<u64>,
+    /// How many of those did not find it remembered by their thread.
+    pub memo_misses: Option<u64>,
+    /// Distinct local states of all nodes together.
+    pub local_states: Option<u64>,
+    /// Distinct messages, calls and timers.
+    pub local_events: Option<u64>,
+    /// Runs carried out.
+    pub runs: Option<u64>,
+    /// Combinations of local states checked.
+    pub system_states: Option<u64>,
+    /// The length of the longest run explored.
+    pub depth: Option<u64>,
+    /// States that a depth-first search had to push on its stack.
+    pub stack_pushes: Option<u64>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Time spent in user code, where it was measured.
+    pub user_time: Option<Duration>,
+    /// The most memory that the process has had.
+    pub peak_memory_bytes: Option<u64>,
+    /// The probability that two global states were taken for one.
+    pub collision_probability: Option<f64>,
+}
+
+/// What a check ends in.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// let outcome = System::new([N(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
+///     .check();
+/// assert_eq!(outcome.verdict, Verdict::Violated);
+/// assert_eq!(outcome.violation.unwrap().run.events.len(), 1);
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What the check says.
+    pub verdict: Verdict,
+    /// Whether every reachable combination of the views was checked.
+    pub complete: bool,
+    /// What bounded the search, if anything did.
+    pub bounded_by: Option<Bound>,
+    /// The engine that ran, with its search.
+    pub engine: String,
+    /// The property that does not hold, if one does not.
+    pub violation: Option<Violation>,
+    /// Where `sometimes` properties hold.
+    pub witnesses: Vec<Witness>,
+    /// What the search did.
+    pub statistics: Statistics,
+}
+
+impl Outcome {
+    /// Panics with a readable report unless every property holds.
+    ///
+    /// # Panics
+    ///
+    /// If the verdict is anything but [`Verdict::Holds`].
+    #[track_caller]
+    pub fn assert_holds(&self) -> &Self {
+        assert!(self.verdict == Verdict::Holds, "\n{self}");
+        self
+    }
+
+    /// Panics unless the property with this name is violated; returns the violation.
+    ///
+    /// # Panics
+    ///
+    /// If the verdict is anything but [`Verdict::Violated`], or another property is violated.
+    #[track_caller]
+    pub fn assert_violated(&self, property: &str) -> &Violation {
+        match &self.violation {
+            Some(violation) if violation.property == property => violation,
+            _ => panic!("expected `{property}` to be violated\n{self}"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.violation, self.verdict) {
+            (Some(violation), _) => write!(f, "{violation}")?,
+            (None, Verdict::Holds) if self.complete => writeln!(f, "holds, complete")?,
+            (None, Verdict::Holds) => writeln!(f, "holds; stopped as soon as that was known")?,
+            (None, _) => writeln!(
+                f,
+                "inconclusive: bounded by {}; no violation in what was covered",
+                self.bounded_by.map_or_else(|| "nothing".to_owned(), |bound| bound.to_string())
+            )?,
+        }
+        let statistics = &self.statistics;
+        let mut parts = vec![self.engine.clone()];
+        let mut part = |number: Option<u64>, what: &str| {
+            parts.extend(number.map(|number| format!("{} {what}", grouped(number))));
+        };
+        part(statistics.unique_states, "states");
+        part(statistics.generated_states, "generated");
+        part(statistics.runs, "runs");
+        part(statistics.depth, "deep");
+        part(statistics.local_states, "local states");
+        part(statistics.handler_executions, "handler executions");
+        parts.push(format!("{:.3} s", statistics.elapsed.as_secs_f64()));
+        writeln!(f, "{}", parts.join(", "))
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.property;
+        match self.cause {
+            Cause::Always => writeln!(f, "violated: always `{name}`")?,
+            Cause::Stuck => writeln!(f, "violated: never stuck `{name}`")?,
+            Cause::NeverReached => {
+                return writeln!(
+                    f,
+                    "violated: sometimes `{name}`: no reachable state satisfies it"
+                );
+            }
+            Cause::Panic => writeln!(f, "violated: a handler panicked: {name}")?,
+        }
+        write!(f, "{}", self.run)?;
+        for (node, read) in self.reads.iter().enumerate() {
+            match self.reads.len() {
+                1 => writeln!(f, "  it reads {read}")?,
+                _ => writeln!(f, "  node {node}: {read}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number with a comma between each three digits.
+///
+/// ```
+/// assert_eq!(allways::grouped(1194428), "1,194,428");
+/// ```
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
