@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod model;
 mod outcome;
+mod space;
 
 pub use engine::Checkable;
 pub use engine::options::{Engine, Options, Search, parse_bytes, parse_seconds};
