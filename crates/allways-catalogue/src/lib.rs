@@ -10,8 +10,12 @@
 //! assert_eq!(outcome.verdict, Verdict::Holds);
 //! ```
 
+mod accumulator;
 mod parameters;
+mod paxos;
+mod paxos_register;
 mod tree;
+mod two_phase_commit;
 
 use allways::{Checkable, Error};
 pub use parameters::{Bug, Kind, Parameter, Parameters};
@@ -60,7 +64,13 @@ impl Entry {
 
 /// All protocols, by name.
 pub fn entries() -> &'static [Entry] {
-    static ENTRIES: &[Entry] = &[tree::ENTRY];
+    static ENTRIES: &[Entry] = &[
+        accumulator::ENTRY,
+        paxos::ENTRY,
+        paxos_register::ENTRY,
+        tree::ENTRY,
+        two_phase_commit::ENTRY,
+    ];
     ENTRIES
 }
 
@@ -77,4 +87,28 @@ pub fn find(name: &str) -> Result<&'static Entry, Error> {
         );
         Error::System(format!("there is no system `{name}`; {hint}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use allways::{Options, Outcome, Search};
+
+    /// The outcome of the classic search.
+    pub(crate) fn classic(name: &str, set: &[(&str, &str)]) -> Outcome {
+        let options = Options { search: Search::Classic, ..Options::default() };
+        find(name).unwrap().build(set).unwrap().check_with(&options).unwrap()
+    }
+
+    /// The unique and generated states of a system that holds.
+    pub(crate) fn counts(name: &str, set: &[(&str, &str)]) -> (u64, u64) {
+        let outcome = classic(name, set);
+        let statistics = &outcome.assert_holds().statistics;
+        (statistics.unique_states.unwrap(), statistics.generated_states.unwrap())
+    }
+
+    #[test]
+    fn entries_are_sorted_by_name() {
+        assert!(entries().is_sorted_by_key(|entry| entry.name));
+    }
 }
