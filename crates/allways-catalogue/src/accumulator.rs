@@ -1,11 +1,11 @@
 //! A replicated accumulator: the DEMETER paper's example (figure 1).
 //!
-//! The client, node 0, chooses one of two sequences of numbers and sends it to the primary, node
-//! 1. The primary adds each number to its sum and forwards it to the secondaries, the nodes after
-//! it, which add it to theirs. Every server writes a checkpoint of its sum once, at any time: an
+//! The client, node 0, chooses one of two sequences of numbers and sends it to node 1, the primary.
+//! The primary adds each number to its sum and forwards it to the secondaries, the nodes after it,
+//! which add it to theirs. Every server writes a checkpoint of its sum once, at any time: an
 //! internal action, here a timer, that nobody else can see. So the orders of sums and checkpoints
-//! within a server multiply over the servers, unless a checker looks at each server by itself
-//! (the paper's section 2.3).
+//! within a server multiply over the servers, unless a checker looks at each server by itself (the
+//! paper's section 2.3).
 //!
 //! The properties keep to that: those that relate two servers read only the sums, and whether a
 //! checkpoint is one that the server may have written is for each server to say.
@@ -270,5 +270,33 @@ mod tests {
         };
         assert!(fits(4, 4) && fits(4, 1) && fits(4, 0));
         assert!(!fits(4, 3) && !fits(4, 8));
+    }
+
+    /// Until the client chooses, each server has its checkpoint or not. After that, each server has
+    /// received so many numbers, a secondary no more than the primary, and its checkpoint is not
+    /// written or one of as many sums as numbers received and one more.
+    fn closed_form(replicas: u32, numbers: u64) -> u64 {
+        let secondary = |p: u64| (0..=p).map(|q| q + 2).sum::<u64>();
+        let chosen = (0..=numbers).map(|p| (p + 2) * secondary(p).pow(replicas - 1)).sum::<u64>();
+        2u64.pow(replicas) + 2 * chosen
+    }
+
+    #[test]
+    fn counts_have_a_closed_form() {
+        assert_eq!(counts("accumulator", &[]), (114, 175));
+        for (replicas, numbers) in [(1, 1), (1, 6), (2, 2), (2, 6), (3, 2), (4, 1)] {
+            let set = [("replicas", &*replicas.to_string()), ("numbers", &*numbers.to_string())];
+            assert_eq!(counts("accumulator", &set).0, closed_form(replicas, numbers), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn both_bugs_put_a_secondary_ahead() {
+        for bug in ENTRY.bugs {
+            let outcome = classic("accumulator", &[("bug", bug.name)]);
+            outcome.assert_violated("no secondary is ahead");
+        }
+        classic("accumulator", &[("bug", FORWARD_FIRST), ("replicas", "1")]).assert_holds();
+        classic("accumulator", &[("bug", FORWARD_SUM), ("numbers", "1")]).assert_holds();
     }
 }

@@ -92,7 +92,7 @@ pub fn find(name: &str) -> Result<&'static Entry, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use allways::{Options, Outcome, Search};
+    use allways::{Cause, Options, Outcome, Search};
 
     /// The outcome of the classic search.
     pub(crate) fn classic(name: &str, set: &[(&str, &str)]) -> Outcome {
@@ -110,5 +110,33 @@ mod tests {
     #[test]
     fn entries_are_sorted_by_name() {
         assert!(entries().is_sorted_by_key(|entry| entry.name));
+    }
+
+    /// The smallest and largest value of each parameter, the others at their defaults.
+    fn extremes(entry: &Entry) -> Vec<(&str, String)> {
+        let of = |parameter: &'static Parameter| match &parameter.kind {
+            Kind::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
+            Kind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        entry.parameters.iter().flat_map(|p| of(p).into_iter().map(|v| (p.name, v))).collect()
+    }
+
+    #[test]
+    fn no_parameter_in_range_makes_a_handler_panic() {
+        let options =
+            Options { search: Search::Classic, max_states: Some(1_000), ..Options::default() };
+        let bugs = |entry: &Entry| entry.bugs.iter().map(|bug| bug.name).chain(["none"]);
+        for entry in entries() {
+            for (name, value) in extremes(entry) {
+                for bug in bugs(entry) {
+                    // Values that do not fit together are refused with a message.
+                    let set = [(name, &*value), ("bug", bug)];
+                    let Ok(system) = entry.build(&set) else { continue };
+                    let violation = system.check_with(&options).unwrap().violation;
+                    let panicked = violation.filter(|v| v.cause == Cause::Panic);
+                    assert_eq!(panicked, None, "{} {set:?}", entry.name);
+                }
+            }
+        }
     }
 }

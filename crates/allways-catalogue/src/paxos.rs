@@ -180,6 +180,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     for (node, value) in (0..proposals).zip('A'..) {
         system = system.call(node, Propose(value));
     }
+    // Without a proposal nothing is ever chosen.
     if proposals > 0 {
         system = system.sometimes("chosen", view(|n: &Paxos| n.chosen), |chosen| {
             chosen.iter().any(Option::is_some)
@@ -191,4 +192,46 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
 #[cfg(test)]
 mod tests {
     use crate::tests::{classic, counts};
+    use allways::{Options, Search};
+
+    #[test]
+    fn one_proposal_is_chosen() {
+        let outcome = classic("paxos", &[]);
+        outcome.assert_holds();
+        assert_eq!(outcome.statistics.unique_states, Some(3_381));
+        assert_eq!(outcome.statistics.generated_states, Some(13_361));
+        assert_eq!(outcome.statistics.depth, Some(15));
+    }
+
+    #[test]
+    fn few_nodes_agree() {
+        assert_eq!(counts("paxos", &[("nodes", "1")]), (6, 6));
+        assert_eq!(counts("paxos", &[("nodes", "2"), ("proposals", "2")]), (1_125, 3_437));
+        assert_eq!(counts("paxos", &[("proposals", "0")]), (1, 1));
+    }
+
+    #[test]
+    fn only_nodes_propose() {
+        let paxos = crate::find("paxos").unwrap();
+        let error = paxos.build(&[("nodes", "2"), ("proposals", "3")]).err().unwrap();
+        assert!(error.to_string().contains("only 2 nodes can propose"), "{error}");
+    }
+
+    /// The shortest run that shows the bug has 18 steps: the paper's scenario.
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
+    fn the_last_promise_breaks_agreement_after_18_steps() {
+        let paxos = crate::find("paxos").unwrap().build(&[("bug", "last-promise")]).unwrap();
+        let options =
+            Options { search: Search::Classic, max_depth: Some(18), ..Options::default() };
+        let outcome = paxos.check_with(&options).unwrap();
+        assert_eq!(outcome.assert_violated("agreement").run.events.len(), 18);
+    }
+
+    #[test]
+    fn the_last_promise_needs_two_proposals_and_three_nodes() {
+        let bug = ("bug", "last-promise");
+        classic("paxos", &[bug, ("proposals", "1")]).assert_holds();
+        classic("paxos", &[bug, ("nodes", "2")]).assert_holds();
+    }
 }

@@ -61,7 +61,7 @@ type RequestId = usize;
 type Accepted = Option<(Ballot, Proposal)>;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Process {
+enum PaxosRegister {
     Server(Server),
     Client(Client),
 }
@@ -124,13 +124,13 @@ impl Server {
         self.servers / 2 + 1
     }
 
-    fn tell_servers(&self, msg: &Msg, cx: &mut Cx<'_, Process>) {
+    fn tell_servers(&self, msg: &Msg, cx: &mut Cx<'_, PaxosRegister>) {
         for server in cx.peers().take_while(|peer| peer.index() < self.servers) {
             cx.send(server, msg.clone());
         }
     }
 
-    fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Process>) {
+    fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, PaxosRegister>) {
         match msg {
             Msg::Get(request) => self.on_get(from, request, cx),
             _ if self.decided => {}
@@ -160,7 +160,7 @@ impl Server {
     }
 
     /// A server that does not know the decision must not answer: another may know it.
-    fn on_get(&self, from: Id, request: RequestId, cx: &mut Cx<'_, Process>) {
+    fn on_get(&self, from: Id, request: RequestId, cx: &mut Cx<'_, PaxosRegister>) {
         if self.decided || self.bug == Some(STALE_READ) {
             let value = self.accepted.map_or(char::default(), |(_, (_, _, value))| value);
             cx.send(from, Msg::GetOk(request, value));
@@ -172,7 +172,7 @@ impl Server {
     }
 
     /// Starts a ballot of its own, and prepares for it.
-    fn on_put(&mut self, proposal: Proposal, cx: &mut Cx<'_, Process>) {
+    fn on_put(&mut self, proposal: Proposal, cx: &mut Cx<'_, PaxosRegister>) {
         self.proposal = Some(proposal);
         self.ballot = (self.ballot.0 + 1, cx.id());
         self.tell_servers(&Msg::Prepare(self.ballot), cx);
@@ -180,7 +180,7 @@ impl Server {
     }
 
     /// When a majority has prepared: proposes, and accepts its own proposal.
-    fn on_prepared(&mut self, from: Id, accepted: Accepted, cx: &mut Cx<'_, Process>) {
+    fn on_prepared(&mut self, from: Id, accepted: Accepted, cx: &mut Cx<'_, PaxosRegister>) {
         self.prepared.insert(from, accepted);
         if self.prepared.len() != self.majority() {
             return;
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// When a majority has accepted: decides, and answers whoever asked for what was decided.
-    fn on_accepted(&mut self, from: Id, cx: &mut Cx<'_, Process>) {
+    fn on_accepted(&mut self, from: Id, cx: &mut Cx<'_, PaxosRegister>) {
         self.accepts.insert(from);
         let Some(proposal) = self.proposal else { return };
         if self.accepts.len() == self.majority() {
@@ -207,7 +207,7 @@ impl Server {
 
 impl Client {
     /// Makes the next request: the first is a write, the second a read.
-    fn request(&mut self, cx: &mut Cx<'_, Process>) {
+    fn request(&mut self, cx: &mut Cx<'_, PaxosRegister>) {
         let index = cx.id().index();
         let server = (index + self.requests) % self.servers;
         let request = (self.requests + 1) * index;
@@ -223,7 +223,7 @@ impl Client {
         self.requests += 1;
     }
 
-    fn on_message(&mut self, msg: Msg, cx: &mut Cx<'_, Process>) {
+    fn on_message(&mut self, msg: Msg, cx: &mut Cx<'_, PaxosRegister>) {
         match msg {
             Msg::PutOk(request) if self.waits == Some(request) => {
                 cx.output(Operation::Return(RegisterRet::Written));
@@ -238,27 +238,27 @@ impl Client {
     }
 }
 
-impl Node for Process {
+impl Node for PaxosRegister {
     type Msg = Msg;
     type Timer = Never;
     type Call = Never;
     type Output = Operation<Register<char>>;
 
     fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
-        if let Process::Client(client) = self {
+        if let PaxosRegister::Client(client) = self {
             client.request(cx);
         }
     }
 
     fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Self>) {
         match self {
-            Process::Server(server) => server.on_message(from, msg, cx),
-            Process::Client(client) => client.on_message(msg, cx),
+            PaxosRegister::Server(server) => server.on_message(from, msg, cx),
+            PaxosRegister::Client(client) => client.on_message(msg, cx),
         }
     }
 }
 
-fn operation(seen: &Seen<'_, Process>) -> Option<(Id, Operation<Register<char>>)> {
+fn operation(seen: &Seen<'_, PaxosRegister>) -> Option<(Id, Operation<Register<char>>)> {
     match seen {
         Seen::Output { node, output } => Some((*node, (*output).clone())),
         _ => None,
@@ -269,8 +269,8 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let servers = parameters.number("servers");
     let server = Server::new(servers, parameters.bug());
     let client = Client { waits: None, requests: 0, servers };
-    let mut nodes = vec![Process::Server(server); servers];
-    nodes.resize(servers + parameters.number("clients"), Process::Client(client));
+    let mut nodes = vec![PaxosRegister::Server(server); servers];
+    nodes.resize(servers + parameters.number("clients"), PaxosRegister::Client(client));
     let system = System::new(nodes)
         .observe(Linear::new(Register(char::default()), operation))
         .always_observed("linearizable", History::<Register<char>>::is_linearizable)
