@@ -34,6 +34,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// A protocol that is not in the catalogue: one of your own, for the same commands.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        parameters: &'static [Parameter],
+        bugs: &'static [Bug],
+        make: fn(&Parameters) -> Result<Box<dyn Checkable>, Error>,
+    ) -> Self {
+        Entry { name, about, parameters, bugs, make }
+    }
+
     /// The values of all parameters when these are set: `("nodes", "3")`, `("bug", "last-promise")`.
     ///
     /// # Errors
@@ -80,8 +91,17 @@ pub fn entries() -> &'static [Entry] {
 ///
 /// If there is none; the message names the nearest.
 pub fn find(name: &str) -> Result<&'static Entry, Error> {
-    entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let hint = parameters::nearest(name, entries().iter().map(|entry| entry.name)).map_or_else(
+    find_among(entries(), name)
+}
+
+/// The protocol with this name among these.
+///
+/// # Errors
+///
+/// If there is none; the message names the nearest.
+pub fn find_among<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
+    entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let hint = parameters::nearest(name, entries.iter().map(|entry| entry.name)).map_or_else(
             || "`allways list` shows all".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
