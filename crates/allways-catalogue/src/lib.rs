@@ -10,7 +10,9 @@
 //! assert_eq!(outcome.verdict, Verdict::Holds);
 //! ```
 
+mod history;
 mod parameters;
+mod paxos_roles;
 mod tree;
 
 use allways::{Checkable, Error};
@@ -60,7 +62,7 @@ impl Entry {
 
 /// All protocols, by name.
 pub fn entries() -> &'static [Entry] {
-    static ENTRIES: &[Entry] = &[tree::ENTRY];
+    static ENTRIES: &[Entry] = &[paxos_roles::ENTRY, tree::ENTRY];
     ENTRIES
 }
 
