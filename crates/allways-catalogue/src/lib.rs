@@ -13,7 +13,9 @@
 mod history;
 mod parameters;
 mod paxos_roles;
+mod register;
 mod tree;
+mod zab;
 
 use allways::{Checkable, Error};
 pub use parameters::{Bug, Kind, Parameter, Parameters};
@@ -62,7 +64,7 @@ impl Entry {
 
 /// All protocols, by name.
 pub fn entries() -> &'static [Entry] {
-    static ENTRIES: &[Entry] = &[paxos_roles::ENTRY, tree::ENTRY];
+    static ENTRIES: &[Entry] = &[paxos_roles::ENTRY, register::ENTRY, tree::ENTRY, zab::ENTRY];
     ENTRIES
 }
 
