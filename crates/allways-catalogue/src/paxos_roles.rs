@@ -326,6 +326,15 @@ mod tests {
         assert_eq!(outcome.statistics.generated_states, Some(197_494));
     }
 
+    /// Too slow without optimisation.
+    #[cfg(not(debug_assertions))]
+    #[test]
+    fn agrees_by_default_with_a_counted_history() {
+        let outcome = check(&[("history", "counted")]);
+        assert_eq!(outcome.verdict, Verdict::Holds);
+        assert_eq!(states(&outcome), Some(459_945));
+    }
+
     #[test]
     fn agrees_at_other_sizes() {
         for set in [

@@ -1,7 +1,8 @@
 //! Zab, the atomic broadcast of ZooKeeper (Junqueira, Reed and Serafini, 2011), made small.
 //!
 //! Leaders and followers are different nodes, as in the thesis's section 3.5 (table 4). A follower
-//! joins one leader after the other, whenever it loses patience with the one before. A leader works
+//! joins one leader after the other, whenever it loses patience with the one before; the first
+//! follower begins with the first leader, the second with the second, and so on. A leader works
 //! with the first majority of followers that joins it, in four phases, and waits for all of these
 //! followers in each:
 //!
@@ -36,6 +37,11 @@ pub(crate) const ENTRY: Entry = Entry {
             name: "followers",
             about: "how many nodes follow",
             kind: Kind::Number { default: 3, min: 1, max: 5 },
+        },
+        Parameter {
+            name: "joins",
+            about: "how many leaders a follower joins, or as many as make a majority if that is more",
+            kind: Kind::Number { default: 2, min: 1, max: 5 },
         },
         history::PARAMETER,
     ],
@@ -128,9 +134,8 @@ enum Phase {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Follower {
-    leaders: usize,
-    /// How many leaders it has joined.
-    joined: usize,
+    /// The leaders that it has not joined yet, the next one last.
+    to_join: Vec<Id>,
     promised: Epoch,
     accepted: Accepted,
     delivered: Log,
@@ -221,11 +226,18 @@ impl Leader {
 }
 
 impl Follower {
+    /// A follower that has not joined any leader.
+    fn new(to_join: Vec<Id>, stale_epoch: bool) -> Self {
+        let (accepted, delivered) = (Accepted::nothing(), Log::new());
+        Follower { to_join, promised: 0, accepted, delivered, stale_epoch }
+    }
+
     /// Joins the next leader.
     fn join(&mut self, cx: &mut Cx<'_, Zab>) {
-        cx.send(self.joined, Msg::Join(self.promised));
-        self.joined += 1;
-        if self.joined < self.leaders {
+        if let Some(leader) = self.to_join.pop() {
+            cx.send(leader, Msg::Join(self.promised));
+        }
+        if !self.to_join.is_empty() {
             cx.set_timer(Impatience);
         }
     }
@@ -290,24 +302,24 @@ fn are_prefixes(logs: &[Log]) -> bool {
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let (leaders, followers) = (parameters.number("leaders"), parameters.number("followers"));
+    let majority = followers / 2 + 1;
     let leader = Role::Leader(Leader {
         phase: Phase::Gathering,
         epoch: 0,
         quorum: BTreeSet::new(),
-        majority: followers / 2 + 1,
+        majority,
         answered: BTreeSet::new(),
         latest: Accepted::nothing(),
         any_log: parameters.bug() == Some("any-log"),
     });
-    let follower = Role::Follower(Follower {
-        leaders,
-        joined: 0,
-        promised: 0,
-        accepted: Accepted::nothing(),
-        delivered: Log::new(),
-        stale_epoch: parameters.bug() == Some("stale-epoch"),
-    });
-    let roles = vec![leader; leaders].into_iter().chain(vec![follower; followers]);
+    // With fewer joins than that, no leader might ever gather a majority.
+    let joins = parameters.number("joins").max(majority).min(leaders);
+    let stale_epoch = parameters.bug() == Some("stale-epoch");
+    let follower = |first: usize| {
+        let to_join = (first..first + joins).rev().map(|leader| Id::new(leader % leaders));
+        Role::Follower(Follower::new(to_join.collect(), stale_epoch))
+    };
+    let roles = vec![leader; leaders].into_iter().chain((0..followers).map(follower));
     let nodes = roles.map(|role| Zab { role, history: history::new(parameters) });
     let system = System::new(nodes)
         .always("one leader an epoch", view(Zab::established), differ)
@@ -316,4 +328,63 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             delivered.contains(&true)
         });
     Ok(Box::new(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use allways::{Options, Outcome, Search, Verdict};
+
+    fn check(set: &[(&str, &str)]) -> Outcome {
+        let options = Options { search: Search::Classic, ..Options::default() };
+        crate::find("zab").unwrap().build(set).unwrap().check_with(&options).unwrap()
+    }
+
+    fn holds_with(set: &[(&str, &str)], states: u64) {
+        let outcome = check(set);
+        assert_eq!(outcome.verdict, Verdict::Holds, "{set:?}");
+        assert!(outcome.complete, "{set:?}");
+        assert_eq!(outcome.statistics.unique_states, Some(states), "{set:?}");
+    }
+
+    /// Too slow without optimisation.
+    #[cfg(not(debug_assertions))]
+    #[test]
+    fn holds_by_default() {
+        holds_with(&[], 86_395);
+        holds_with(&[("history", "counted")], 316_738);
+    }
+
+    #[test]
+    fn holds_at_other_sizes() {
+        holds_with(&[("leaders", "1")], 88);
+        holds_with(&[("leaders", "1"), ("followers", "5")], 876);
+        holds_with(&[("leaders", "3"), ("followers", "2")], 298);
+        holds_with(&[("leaders", "3"), ("followers", "1"), ("joins", "3")], 1_113);
+        holds_with(&[("leaders", "5"), ("followers", "1"), ("joins", "1")], 9);
+    }
+
+    #[test]
+    fn a_counted_history_costs_states_and_changes_no_verdict() {
+        let sizes = [("leaders", "2"), ("followers", "2")];
+        holds_with(&sizes, 1_918);
+        holds_with(&[sizes[0], sizes[1], ("history", "counted")], 4_537);
+    }
+
+    #[test]
+    fn a_stale_epoch_gets_two_leaders() {
+        let violation = check(&[("bug", "stale-epoch")]).violation.unwrap();
+        assert_eq!(violation.property, "one leader an epoch");
+        assert_eq!(violation.run.events.len(), 11);
+    }
+
+    #[test]
+    fn any_log_loses_what_was_delivered() {
+        let violation = check(&[("bug", "any-log")]).violation.unwrap();
+        assert_eq!(violation.property, "agreement");
+        assert!(violation.run.events.len() >= 31);
+        for set in [("leaders", "1"), ("followers", "2"), ("followers", "1")] {
+            let outcome = check(&[("bug", "any-log"), set]);
+            assert_eq!(outcome.verdict, Verdict::Holds, "{set:?}");
+        }
+    }
 }
