@@ -1,10 +1,10 @@
 //! What a thread remembers of the local space, laid out for speed.
 //!
 //! Each thread keeps its own copy of the steps that it has met, so that the hot path takes no
-//! lock and shares no cache line. A node's steps are a dense table, a row for each state, a column
-//! for each event; in front of it stands a table of single bits that says which deliveries change
-//! nothing, thirty-two times smaller, since most deliveries do not. A node whose dense table would
-//! grow too large falls back to a hash table.
+//! lock and shares no cache line. Most deliveries change nothing, so in front stands a dense table
+//! of single bits, a row for each of a node's states, a column for each of its events, that says
+//! so; the few steps that are left are in a hash table that stays small. A node whose bits would be
+//! too many does without them.
 
 use super::hash::key;
 use super::vector::{Layout, domain};
@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::model::network::NetworkKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A dense table may have this many entries (four bytes each) before a hash table takes over.
-const MAX_DENSE: usize = 1 << 24;
+/// A node may have this many bits (32 MiB) before the hash table has to do without them.
+const MAX_BITS: usize = 1 << 28;
 
 /// The code of a step not yet asked for.
 const UNKNOWN: u32 = 0;
@@ -447,89 +447,135 @@ impl<'s> Memo<'s> {
 /// The codes of one node's steps.
 #[derive(Default)]
 struct Rows {
-    /// How many events a row has room for; a multiple of 64.
+    /// How many events a row of bits has room for; a multiple of 64. Zero once the bits would be
+    /// too many: then the codes say everything.
     stride: usize,
     /// A bit for each state and event: set if the event changes nothing.
     nothing: Vec<u64>,
-    codes: Vec<u32>,
-    /// Takes over when `codes` would grow too large.
-    sparse: Option<FxHashMap<(StateId, u32), u32>>,
+    codes: Codes,
+    /// Set when the bits have become too many.
+    without_bits: bool,
 }
 
 impl Rows {
     #[inline]
     fn get(&self, state: StateId, event: u32) -> u32 {
-        if let Some(sparse) = &self.sparse {
-            return sparse.get(&(state, event)).copied().unwrap_or(UNKNOWN);
-        }
         let at = state as usize * self.stride + event as usize;
-        if event as usize >= self.stride || at >= self.codes.len() {
-            return UNKNOWN;
-        }
-        if self.nothing[at / 64] >> (at % 64) & 1 == 1 {
+        if (event as usize) < self.stride
+            && self.nothing.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+        {
             return NOTHING;
         }
-        self.codes[at]
+        self.codes.get(state, event)
     }
 
     fn set(&mut self, state: StateId, event: u32, code: u32) {
-        if self.sparse.is_none() {
+        if code == NOTHING && !self.without_bits {
             self.make_room(state as usize + 1, event as usize + 1);
         }
-        if let Some(sparse) = &mut self.sparse {
-            sparse.insert((state, event), code);
-            return;
-        }
-        let at = state as usize * self.stride + event as usize;
-        if code == NOTHING {
+        if code == NOTHING && !self.without_bits {
+            let at = state as usize * self.stride + event as usize;
             self.nothing[at / 64] |= 1 << (at % 64);
+        } else {
+            self.codes.insert(state, event, code);
         }
-        self.codes[at] = code;
     }
 
     fn make_room(&mut self, states: usize, events: usize) {
         let old_stride = self.stride;
-        let stride =
-            if events <= old_stride { old_stride } else { events.next_power_of_two().max(64) };
-        let old_states = self.codes.len().checked_div(old_stride).unwrap_or(0);
+        let stride = if events <= old_stride {
+            old_stride
+        } else {
+            events.next_multiple_of(64).max(old_stride * 2)
+        };
+        let old_states = (self.nothing.len() * 64).checked_div(old_stride).unwrap_or(0);
         let states = if states <= old_states { old_states } else { states + states / 4 };
         if (stride, states) == (old_stride, old_states) {
             return;
         }
-        if states * stride > MAX_DENSE {
-            let mut sparse = FxHashMap::default();
-            for at in 0..self.codes.len() {
-                if self.codes[at] != UNKNOWN {
-                    let place = ((at / old_stride) as StateId, (at % old_stride) as u32);
-                    sparse.insert(place, self.codes[at]);
-                }
-            }
-            *self = Rows { sparse: Some(sparse), ..Rows::default() };
+        if states * stride > MAX_BITS {
+            // What the bits say is forgotten, and asked for again.
+            *self = Rows { codes: std::mem::take(&mut self.codes), ..Rows::default() };
+            self.without_bits = true;
             return;
         }
         if stride == old_stride {
-            self.codes.resize(states * stride, UNKNOWN);
             self.nothing.resize(states * stride / 64, 0);
             return;
         }
-        let mut wider = Rows {
-            stride,
-            nothing: vec![0; states * stride / 64],
-            codes: vec![UNKNOWN; states * stride],
-            sparse: None,
-        };
+        let mut wider = vec![0; states * stride / 64];
         for row in 0..old_states {
-            let (from, to) = (row * old_stride, row * stride);
-            wider.codes[to..to + old_stride].copy_from_slice(&self.codes[from..from + old_stride]);
-            wider.nothing[to / 64..][..old_stride / 64]
-                .copy_from_slice(&self.nothing[from / 64..][..old_stride / 64]);
+            let (from, to) = (row * old_stride / 64, row * stride / 64);
+            let words = old_stride / 64;
+            wider[to..to + words].copy_from_slice(&self.nothing[from..from + words]);
         }
-        *self = wider;
+        self.nothing = wider;
+        self.stride = stride;
     }
 
     fn bytes(&self) -> usize {
-        let sparse = self.sparse.as_ref().map_or(0, |sparse| sparse.capacity() * 16);
-        self.codes.len() * 4 + self.nothing.len() * 8 + sparse
+        self.nothing.capacity() * 8 + self.codes.slots.capacity() * size_of::<Slot>()
+    }
+}
+
+/// A hash table from state and event to code: open addressing, at most half full.
+#[derive(Default)]
+struct Codes {
+    slots: Vec<Slot>,
+    len: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    state: StateId,
+    event: u32,
+    /// [`UNKNOWN`] for an empty slot.
+    code: u32,
+}
+
+impl Codes {
+    const EMPTY: Slot = Slot { state: 0, event: 0, code: UNKNOWN };
+
+    #[inline]
+    fn place(&self, state: StateId, event: u32) -> usize {
+        let both = u64::from(state) << 32 | u64::from(event);
+        // The upper half of a product depends on all bits below it.
+        (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    #[inline]
+    fn get(&self, state: StateId, event: u32) -> u32 {
+        if self.slots.is_empty() {
+            return UNKNOWN;
+        }
+        let mut at = self.place(state, event);
+        loop {
+            let slot = &self.slots[at];
+            if slot.code == UNKNOWN || (slot.state, slot.event) == (state, event) {
+                return slot.code;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn insert(&mut self, state: StateId, event: u32, code: u32) {
+        if self.len * 2 >= self.slots.len() {
+            let larger = (self.slots.len() * 2).max(64);
+            let slots = std::mem::replace(&mut self.slots, vec![Codes::EMPTY; larger]);
+            for slot in slots.into_iter().filter(|slot| slot.code != UNKNOWN) {
+                self.put(slot);
+            }
+        }
+        self.put(Slot { state, event, code });
+        self.len += 1;
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mut at = self.place(slot.state, slot.event);
+        while self.slots[at].code != UNKNOWN {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = slot;
     }
 }
 
@@ -538,26 +584,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_keep_codes_as_they_grow_and_when_they_turn_sparse() {
+    fn rows_keep_codes_as_they_grow_and_without_bits() {
         let mut rows = Rows::default();
         let mut expected = Vec::new();
         let mut random = 1u64;
         for n in 0..3_000u32 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let (state, event) =
-                ((random >> 40) as u32 % (n + 1), (random >> 20) as u32 % (n / 4 + 1));
+            let state = (random >> 40) as u32 % (n + 1);
+            let event = (random >> 20) as u32 % (n / 4 + 1);
             if rows.get(state, event) == UNKNOWN {
                 let code = if n % 3 == 0 { NOTHING } else { FIRST + n };
                 rows.set(state, event, code);
                 expected.push((state, event, code));
             }
         }
-        assert!(rows.sparse.is_none());
+        assert!(!rows.without_bits);
         assert!(expected.iter().all(|&(state, event, code)| rows.get(state, event) == code));
-        rows.set(2_000_000, 60, 77);
-        assert!(rows.sparse.is_some());
-        assert_eq!(rows.get(2_000_000, 60), 77);
-        assert_eq!(rows.get(2_000_000, 61), UNKNOWN);
-        assert!(expected.iter().all(|&(state, event, code)| rows.get(state, event) == code));
+        rows.set(u32::MAX - 1, 60, NOTHING);
+        assert!(rows.without_bits);
+        assert_eq!(rows.get(u32::MAX - 1, 60), NOTHING);
+        assert_eq!(rows.get(u32::MAX - 1, 61), UNKNOWN);
+        for (state, event, code) in expected {
+            // What changes nothing is asked for again.
+            assert_eq!(rows.get(state, event), if code == NOTHING { UNKNOWN } else { code });
+        }
     }
 }
