@@ -89,12 +89,20 @@ pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
     layout: &'s Layout,
     scratch: Vec<u32>,
+    rows: Vec<usize>,
+    hits: Vec<u32>,
 }
 
 impl<'s> Expander<'s> {
     pub fn new(space: &'s dyn Space, exact: bool) -> Self {
         let layout = space.layout();
-        Expander { memo: Memo::new(space, exact), layout, scratch: Vec::new() }
+        Expander {
+            memo: Memo::new(space, exact),
+            layout,
+            scratch: Vec::new(),
+            rows: Vec::new(),
+            hits: Vec::new(),
+        }
     }
 
     pub fn layout(&self) -> &'s Layout {
@@ -133,12 +141,18 @@ impl<'s> Expander<'s> {
                 self.steps(&mut all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
             }
         }
-        let mut before = u32::MAX;
-        for (at, &event) in vector[layout.flight_base..].iter().enumerate() {
-            if event != before {
-                before = event;
-                self.steps(&mut all, event, at, Kind::Flight)?;
-                if layout.has_faults && self.memo.event(event).is_message() {
+        let flight = &vector[layout.flight_base..];
+        let mut hits = std::mem::take(&mut self.hits);
+        self.memo.sift(all.states, flight, &mut self.rows, &mut hits);
+        for &at in &hits {
+            let event = flight[at as usize];
+            self.steps(&mut all, event, at as usize, Kind::Flight)?;
+        }
+        self.hits = hits;
+        if faults.drops > 0 || faults.duplications > 0 {
+            for (at, &event) in flight.iter().enumerate() {
+                let again = at > 0 && flight[at - 1] == event;
+                if !again && self.memo.event(event).is_message() {
                     self.mishaps(&mut all, event, Kind::FlightKept, Kind::DropFlight)?;
                 }
             }
@@ -162,7 +176,7 @@ impl<'s> Expander<'s> {
     }
 
     /// The steps of one event, `at` a place in flight.
-    #[inline(always)]
+    #[inline]
     fn steps(
         &mut self,
         all: &mut Listing<'_>,
@@ -202,6 +216,11 @@ impl<'s> Expander<'s> {
                 touches: if reads { Touches::Reads } else { Touches::Nothing },
             };
             if plain && flags & (flag::SIMPLE | flag::PANIC | flag::TRIVIAL) == flag::SIMPLE {
+                if step.feed != 0 {
+                    let feed = step.feed;
+                    let moved = self.observed(all.vector, feed)?;
+                    candidate.fingerprint = candidate.fingerprint.wrapping_add(moved);
+                }
                 all.push(candidate);
             } else if flags & flag::PANIC != 0 {
                 candidate.touches = Touches::Panic;
@@ -217,6 +236,16 @@ impl<'s> Expander<'s> {
             }
             code += 1;
         }
+    }
+
+    /// What observers add to the fingerprint when they see a step.
+    fn observed(&mut self, vector: &[u32], feed: u32) -> Result<u64, Error> {
+        let mut sum = 0u64;
+        for observer in 0..self.layout.observers {
+            let state = vector[self.layout.observer_base + observer];
+            sum = sum.wrapping_add(self.memo.observe(observer, state, feed)?.1);
+        }
+        Ok(sum)
     }
 
     /// The fingerprint of where a candidate leads, the long way.
@@ -319,6 +348,12 @@ impl<'s> Expander<'s> {
         next[layout.node_base + info.node as usize] = step.next;
         for &event in self.memo.sends(&step) {
             put(next, base, event);
+        }
+        if step.feed != 0 {
+            for place in layout.observer_base..layout.observer_base + layout.observers {
+                let observer = place - layout.observer_base;
+                next[place] = self.memo.observe(observer, next[place], step.feed)?.0;
+            }
         }
         Ok(())
     }

@@ -13,9 +13,11 @@ use crate::error::Error;
 use crate::model::network::NetworkKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A node may have this many bits (32 MiB) before the hash table has to do without them.
-const MAX_BITS: usize = 1 << 28;
+/// A node may have this many words of bits (32 MiB) before the hash table must do without them.
+const MAX_WORDS: usize = 1 << 22;
 
+/// The place of an event not yet known.
+const NO_PLACE: u64 = u64::MAX;
 /// The code of a step not yet asked for.
 const UNKNOWN: u32 = 0;
 /// The code of an event that changes nothing in a state.
@@ -29,7 +31,7 @@ const FIRST: u32 = 3;
 pub(crate) mod flag {
     /// No further result of the same event follows.
     pub const LAST: u16 = 1;
-    /// `delta` is all there is to the fingerprint, unless a partition is in force.
+    /// `delta` is all there is to the fingerprint but for observers, unless a partition is in force.
     pub const SIMPLE: u16 = 2;
     /// Some property's view changes.
     pub const VIEWS: u16 = 4;
@@ -105,8 +107,11 @@ struct MemoState {
 pub(crate) struct Memo<'s> {
     pub space: &'s dyn Space,
     network: NetworkKind,
-    rows: Vec<Rows>,
+    grid: Grid,
+    codes: Vec<Codes>,
     events: Vec<MemoEvent>,
+    /// For each event its node and its number there; [`NO_PLACE`] if it is not yet known.
+    places: Vec<u64>,
     states: Vec<Vec<Option<MemoState>>>,
     /// For each node and state, how many events can happen without anything in flight; more than
     /// that fits, for a state not yet known.
@@ -141,8 +146,10 @@ impl<'s> Memo<'s> {
         Memo {
             space,
             network: layout.network,
-            rows: (0..layout.nodes).map(|_| Rows::default()).collect(),
+            grid: Grid::new(layout.nodes),
+            codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
             events: Vec::new(),
+            places: Vec::new(),
             states: (0..layout.nodes).map(|_| Vec::new()).collect(),
             internal_counts: vec![Vec::new(); layout.nodes],
             steps: Vec::new(),
@@ -160,7 +167,9 @@ impl<'s> Memo<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let rows: usize = self.rows.iter().map(Rows::bytes).sum();
+        let codes: usize =
+            self.codes.iter().map(|codes| codes.slots.capacity() * size_of::<Slot>()).sum();
+        let rows = codes + self.grid.bits.capacity() * 8;
         let states: usize = self.states.iter().map(|states| states.len() * 96).sum();
         let rest = self.events.len() * 16 + self.steps.len() * 24 + self.sends.len() * 4;
         (rows + states + rest) as u64
@@ -186,8 +195,11 @@ impl<'s> Memo<'s> {
         let known = MemoEvent { key, local, node: node as u16, from };
         if self.events.len() <= event as usize {
             self.events.resize(event as usize + 1, MemoEvent::UNKNOWN);
+            self.places.resize(event as usize + 1, NO_PLACE);
         }
         self.events[event as usize] = known;
+        self.places[event as usize] = u64::from(node) << 32 | u64::from(local);
+        self.grid.make_room(node as usize, 0, local as usize + 1);
         known
     }
 
@@ -195,6 +207,7 @@ impl<'s> Memo<'s> {
         let states = &mut self.states[node];
         if states.len() <= state as usize {
             states.resize_with(state as usize + 1, || None);
+            self.grid.make_room(node, state as usize + 1, 0);
         }
         let space = self.space;
         states[state as usize].get_or_insert_with(|| {
@@ -247,15 +260,48 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
+    /// Appends to `hits` the places of those events in flight that do not, as far as is known,
+    /// change nothing; of equal ones, which are side by side, the first. `rows` is for this to use.
+    #[inline]
+    pub fn sift(
+        &mut self,
+        states: &[StateId],
+        flight: &[EventId],
+        rows: &mut Vec<usize>,
+        hits: &mut Vec<u32>,
+    ) {
+        self.lookups += flight.len() as u64;
+        rows.clear();
+        for (node, &state) in states.iter().enumerate() {
+            if state as usize >= self.states[node].len() {
+                self.state(node, state);
+            }
+            rows.push(self.grid.row(node, state));
+        }
+        hits.clear();
+        let (places, bits) = (&self.places[..], &self.grid.bits[..]);
+        let mut before = EventId::MAX;
+        for (at, &event) in flight.iter().enumerate() {
+            let place = places.get(event as usize).copied().unwrap_or(NO_PLACE);
+            let nothing = place != NO_PLACE && {
+                let local = place as u32;
+                bits[rows[(place >> 32) as usize] + local as usize / 64] >> (local % 64) & 1 == 1
+            };
+            if !nothing && event != before {
+                hits.push(at as u32);
+            }
+            before = event;
+        }
+    }
+
     /// The code of what the event does when its node is in the state that it is in among
     /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
     pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
-        self.lookups += 1;
-        // An event that is not yet known has a place that no row has.
+        // An event that is not yet known has a number that no event has.
         let info = self.events.get(event as usize).unwrap_or(&MemoEvent::UNKNOWN);
         let state = states[info.node as usize];
-        match self.rows[info.node as usize].get(state, info.local) {
+        match self.codes[info.node as usize].get(state, info.local) {
             UNKNOWN => self.learn_steps(states, event),
             code => Ok(code),
         }
@@ -266,7 +312,13 @@ impl<'s> Memo<'s> {
         let info = self.event(event);
         let node = info.node as usize;
         let state = states[node];
-        if let code @ 1.. = self.rows[node].get(state, info.local) {
+        // Both have their bit from here on.
+        self.state(node, state);
+        let word = self.grid.row(node, state) + info.local as usize / 64;
+        if self.grid.bits[word] >> (info.local % 64) & 1 == 1 {
+            return Ok(NOTHING);
+        }
+        if let code @ 1.. = self.codes[node].get(state, info.local) {
             return Ok(code);
         }
         self.misses += 1;
@@ -303,7 +355,7 @@ impl<'s> Memo<'s> {
                         NetworkKind::Duplicating => next.sends.is_empty(),
                         NetworkKind::Ordered => next.sends.is_empty() && !info.is_message(),
                     };
-                    if plain && next.feed == 0 {
+                    if plain {
                         flags |= flag::SIMPLE;
                         if info.is_consumed(self.network) {
                             delta = delta.wrapping_sub(info.key);
@@ -320,12 +372,14 @@ impl<'s> Memo<'s> {
         }
         if let [only] = &self.steps[(code.max(FIRST) - FIRST) as usize..] {
             let pure = flag::LAST | flag::SIMPLE | flag::TRIVIAL | flag::STUTTER;
-            if code >= FIRST && only.flags == pure {
+            if code >= FIRST && only.flags == pure && only.feed == 0 {
                 self.steps.pop();
                 code = STUTTER;
             }
         }
-        self.rows[node].set(state, info.local, code);
+        if code != NOTHING || !self.grid.set(node, state, info.local) {
+            self.codes[node].insert(state, info.local, code);
+        }
         Ok(code)
     }
 
@@ -444,77 +498,92 @@ impl<'s> Memo<'s> {
     }
 }
 
-/// The codes of one node's steps.
-#[derive(Default)]
+/// A bit for each node, state and event: set if the event is known to change nothing there.
+///
+/// Every state and event that the memo knows has its bit, so that reading one needs no care.
+struct Grid {
+    /// First a row of zeros for nodes without bits, then the rows of the others.
+    bits: Vec<u64>,
+    nodes: Vec<Rows>,
+    /// Words in the row of zeros.
+    zeros: usize,
+}
+
+/// Where the rows of a node are.
+#[derive(Clone, Copy, Default)]
 struct Rows {
-    /// How many events a row of bits has room for; a multiple of 64. Zero once the bits would be
-    /// too many: then the codes say everything.
+    /// The first word.
+    start: usize,
+    /// Words in a row; zero for a node whose bits would be too many.
     stride: usize,
-    /// A bit for each state and event: set if the event changes nothing.
-    nothing: Vec<u64>,
-    codes: Codes,
-    /// Set when the bits have become too many.
+    states: usize,
+    /// How many states and events the node is known to have.
+    known: (usize, usize),
     without_bits: bool,
 }
 
-impl Rows {
+impl Grid {
+    fn new(nodes: usize) -> Self {
+        Grid { bits: vec![0], nodes: vec![Rows::default(); nodes], zeros: 1 }
+    }
+
+    /// The first word of the row of a state.
     #[inline]
-    fn get(&self, state: StateId, event: u32) -> u32 {
-        let at = state as usize * self.stride + event as usize;
-        if (event as usize) < self.stride
-            && self.nothing.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
-        {
-            return NOTHING;
-        }
-        self.codes.get(state, event)
+    fn row(&self, node: usize, state: StateId) -> usize {
+        let rows = &self.nodes[node];
+        rows.start + state as usize * rows.stride
     }
 
-    fn set(&mut self, state: StateId, event: u32, code: u32) {
-        if code == NOTHING && !self.without_bits {
-            self.make_room(state as usize + 1, event as usize + 1);
-        }
-        if code == NOTHING && !self.without_bits {
-            let at = state as usize * self.stride + event as usize;
-            self.nothing[at / 64] |= 1 << (at % 64);
+    /// Makes sure that a node has bits for so many states and events, or does without.
+    fn make_room(&mut self, node: usize, states: usize, events: usize) {
+        let rows = &mut self.nodes[node];
+        rows.known = (rows.known.0.max(states), rows.known.1.max(events));
+        let (states, words) = (rows.known.0, rows.known.1.div_ceil(64));
+        let fits = if rows.without_bits {
+            words <= self.zeros
         } else {
-            self.codes.insert(state, event, code);
-        }
-    }
-
-    fn make_room(&mut self, states: usize, events: usize) {
-        let old_stride = self.stride;
-        let stride = if events <= old_stride {
-            old_stride
-        } else {
-            events.next_multiple_of(64).max(old_stride * 2)
+            states <= rows.states && words <= rows.stride
         };
-        let old_states = (self.nothing.len() * 64).checked_div(old_stride).unwrap_or(0);
-        let states = if states <= old_states { old_states } else { states + states / 4 };
-        if (stride, states) == (old_stride, old_states) {
-            return;
+        if !fits {
+            self.lay_out_anew();
         }
-        if states * stride > MAX_BITS {
-            // What the bits say is forgotten, and asked for again.
-            *self = Rows { codes: std::mem::take(&mut self.codes), ..Rows::default() };
-            self.without_bits = true;
-            return;
-        }
-        if stride == old_stride {
-            self.nothing.resize(states * stride / 64, 0);
-            return;
-        }
-        let mut wider = vec![0; states * stride / 64];
-        for row in 0..old_states {
-            let (from, to) = (row * old_stride / 64, row * stride / 64);
-            let words = old_stride / 64;
-            wider[to..to + words].copy_from_slice(&self.nothing[from..from + words]);
-        }
-        self.nothing = wider;
-        self.stride = stride;
     }
 
-    fn bytes(&self) -> usize {
-        self.nothing.capacity() * 8 + self.codes.slots.capacity() * size_of::<Slot>()
+    fn lay_out_anew(&mut self) {
+        let longest = self.nodes.iter().map(|rows| rows.known.1.div_ceil(64)).max().unwrap_or(1);
+        let zeros = longest.next_power_of_two();
+        let mut bits = vec![0; zeros];
+        for rows in &mut self.nodes {
+            let old = *rows;
+            let grow =
+                |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
+            rows.states = grow(old.known.0, old.states);
+            rows.stride = grow(old.known.1.div_ceil(64), old.stride);
+            rows.without_bits |= rows.states * rows.stride > MAX_WORDS;
+            if rows.without_bits {
+                // What the bits said is forgotten, and asked for again.
+                *rows = Rows { known: old.known, without_bits: true, ..Rows::default() };
+                continue;
+            }
+            rows.start = bits.len();
+            bits.resize(rows.start + rows.states * rows.stride, 0);
+            for row in 0..old.states {
+                let (from, to) = (old.start + row * old.stride, rows.start + row * rows.stride);
+                bits[to..to + old.stride].copy_from_slice(&self.bits[from..from + old.stride]);
+            }
+        }
+        self.bits = bits;
+        self.zeros = zeros;
+    }
+
+    /// Notes that an event changes nothing; false if the node has no bits.
+    fn set(&mut self, node: usize, state: StateId, event: u32) -> bool {
+        if self.nodes[node].without_bits {
+            return false;
+        }
+        let word = self.row(node, state) + event as usize / 64;
+        self.bits[word] |= 1 << (event % 64);
+        true
     }
 }
 
@@ -583,30 +652,53 @@ impl Codes {
 mod tests {
     use super::*;
 
+    fn random(seed: &mut u64) -> u32 {
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*seed >> 33) as u32
+    }
+
     #[test]
-    fn rows_keep_codes_as_they_grow_and_without_bits() {
-        let mut rows = Rows::default();
-        let mut expected = Vec::new();
-        let mut random = 1u64;
-        for n in 0..3_000u32 {
-            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let state = (random >> 40) as u32 % (n + 1);
-            let event = (random >> 20) as u32 % (n / 4 + 1);
-            if rows.get(state, event) == UNKNOWN {
-                let code = if n % 3 == 0 { NOTHING } else { FIRST + n };
-                rows.set(state, event, code);
-                expected.push((state, event, code));
+    fn codes_are_kept_as_they_grow() {
+        let (mut codes, mut seed) = (Codes::default(), 1);
+        let mut expected = rustc_hash::FxHashMap::default();
+        for n in 0..5_000 {
+            let (state, event) = (random(&mut seed) % 300, random(&mut seed) % 300);
+            if codes.get(state, event) == UNKNOWN {
+                codes.insert(state, event, FIRST + n);
+                expected.insert((state, event), FIRST + n);
             }
         }
-        assert!(!rows.without_bits);
-        assert!(expected.iter().all(|&(state, event, code)| rows.get(state, event) == code));
-        rows.set(u32::MAX - 1, 60, NOTHING);
-        assert!(rows.without_bits);
-        assert_eq!(rows.get(u32::MAX - 1, 60), NOTHING);
-        assert_eq!(rows.get(u32::MAX - 1, 61), UNKNOWN);
-        for (state, event, code) in expected {
-            // What changes nothing is asked for again.
-            assert_eq!(rows.get(state, event), if code == NOTHING { UNKNOWN } else { code });
+        assert!(expected.iter().all(|(&(state, event), &code)| codes.get(state, event) == code));
+        assert_eq!(codes.get(300, 0), UNKNOWN);
+    }
+
+    #[test]
+    fn bits_are_kept_as_nodes_grow() {
+        let (mut grid, mut seed) = (Grid::new(3), 1);
+        let mut expected = FxHashSet::default();
+        for n in 1..3_000 {
+            let node = n as usize % 3;
+            let (state, event) = (random(&mut seed) % n, random(&mut seed) % (n / 4 + 1));
+            grid.make_room(node, state as usize + 1, event as usize + 1);
+            assert!(grid.set(node, state, event));
+            expected.insert((node, state, event));
         }
+        let is_set = |grid: &Grid, node, state, event: u32| {
+            grid.bits[grid.row(node, state) + event as usize / 64] >> (event % 64) & 1 == 1
+        };
+        for node in 0..3 {
+            let Rows { known: (states, events), .. } = grid.nodes[node];
+            for state in 0..states as u32 {
+                for event in 0..events as u32 {
+                    let known = expected.contains(&(node, state, event));
+                    assert_eq!(is_set(&grid, node, state, event), known);
+                }
+            }
+        }
+        grid.make_room(1, 1 << 30, 1_000);
+        assert!(!grid.set(1, 1 << 29, 999), "too many bits");
+        assert!(!is_set(&grid, 1, 1 << 29, 999));
+        let (node, state, event) = *expected.iter().find(|(node, ..)| *node != 1).unwrap();
+        assert!(is_set(&grid, node, state, event));
     }
 }

@@ -106,9 +106,8 @@ impl Builder {
         log: &Log,
     ) -> bool {
         if let Words::Narrow(words) = &mut self.words {
-            if vector.iter().all(|&word| word <= u32::from(u16::MAX))
-                && vector.len() <= u16::MAX as usize
-            {
+            let all = vector.iter().fold(vector.len() as u32, |all, &word| all | word);
+            if all <= u32::from(u16::MAX) {
                 words.push(vector.len() as u16);
                 words.extend((0..4).map(|part| (fingerprint >> (16 * part)) as u16));
                 words.extend(vector.iter().map(|&word| word as u16));
