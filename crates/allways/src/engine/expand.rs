@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
-use crate::space::memo::{Memo, MemoEvent, NOTHING, STUTTER, flag};
+use crate::space::memo::{FIRST, Memo, NOTHING, Row, STUTTER, flag};
 use crate::space::vector::{Layout, faults_key, put};
 use crate::space::{EventId, Happening, Space, StepEnd};
 
@@ -82,6 +82,8 @@ pub(crate) struct Expansion {
     pub stutters: u64,
     /// Whether anything can happen but a fault.
     pub goes_on: bool,
+    /// Whether some candidate panics.
+    pub panics: bool,
 }
 
 /// Expands global states. One for each thread.
@@ -89,7 +91,7 @@ pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
     layout: &'s Layout,
     scratch: Vec<u32>,
-    rows: Vec<usize>,
+    rows: Vec<Row>,
     hits: Vec<u32>,
 }
 
@@ -129,26 +131,39 @@ impl<'s> Expander<'s> {
             candidates,
             found: Expansion::default(),
         };
-        for node in 0..layout.nodes {
-            let state = all.states[node];
-            if self.memo.has_internal(node, state) {
-                for index in 0..self.memo.internal(node, state).len() {
-                    let event = self.memo.internal(node, state)[index];
-                    self.steps(&mut all, event, NO_PLACE, Kind::Inside)?;
-                }
-            }
-            if faults.crashes > 0 && self.memo.is_up(node, state) {
-                self.steps(&mut all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
-            }
+        let mut rows = std::mem::take(&mut self.rows);
+        let internal = self.memo.locate(all.states, &mut rows);
+        if internal || faults.crashes > 0 {
+            self.internal(&mut all)?;
         }
         let flight = &vector[layout.flight_base..];
         let mut hits = std::mem::take(&mut self.hits);
-        self.memo.sift(all.states, flight, &mut self.rows, &mut hits);
+        self.memo.sift(&rows, flight, &mut hits);
         for &at in &hits {
             let event = flight[at as usize];
+            let code = self.memo.quick_code(all.states, event);
+            // Most are plain steps of which only the fingerprint is needed now.
+            if code >= FIRST && faults.cut == 0 {
+                let step = self.memo.step(code);
+                let wanted = flag::SIMPLE | flag::LAST;
+                if step.flags & !flag::VIEWS == wanted && step.feed == 0 {
+                    let reads = step.flags & flag::VIEWS != 0;
+                    all.push(Candidate {
+                        fingerprint: fingerprint.wrapping_add(step.delta),
+                        parent,
+                        event,
+                        code,
+                        at: u16::try_from(at).unwrap_or(u16::MAX),
+                        kind: Kind::Flight,
+                        touches: if reads { Touches::Reads } else { Touches::Nothing },
+                    });
+                    continue;
+                }
+            }
             self.steps(&mut all, event, at as usize, Kind::Flight)?;
         }
         self.hits = hits;
+        self.rows = rows;
         if faults.drops > 0 || faults.duplications > 0 {
             for (at, &event) in flight.iter().enumerate() {
                 let again = at > 0 && flight[at - 1] == event;
@@ -173,6 +188,21 @@ impl<'s> Expander<'s> {
             }
         }
         Ok(all.found)
+    }
+
+    /// What can happen without anything in flight.
+    fn internal(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
+        for node in 0..self.layout.nodes {
+            let state = all.states[node];
+            for index in 0..self.memo.internal(node, state).len() {
+                let event = self.memo.internal(node, state)[index];
+                self.steps(all, event, NO_PLACE, Kind::Inside)?;
+            }
+            if all.faults.crashes > 0 && self.memo.is_up(node, state) {
+                self.steps(all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
+            }
+        }
+        Ok(())
     }
 
     /// The steps of one event, `at` a place in flight.
@@ -224,6 +254,7 @@ impl<'s> Expander<'s> {
                 all.push(candidate);
             } else if flags & flag::PANIC != 0 {
                 candidate.touches = Touches::Panic;
+                all.found.panics = true;
                 all.push(candidate);
             } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
                 all.found.stutters += u64::from(flags & flag::STUTTER != 0);
@@ -345,7 +376,7 @@ impl<'s> Expander<'s> {
         } else {
             next.extend_from_slice(vector);
         }
-        next[layout.node_base + info.node as usize] = step.next;
+        next[layout.node_base + layout.event_node(candidate.event)] = step.next;
         for &event in self.memo.sends(&step) {
             put(next, base, event);
         }
@@ -449,7 +480,7 @@ impl<'s> Expander<'s> {
     ) -> Result<(), Error> {
         let layout = self.layout;
         let step = *self.memo.step(candidate.code);
-        let node = self.memo.event(candidate.event).node as usize;
+        let node = layout.event_node(candidate.event);
         let place = layout.node_base + node;
         let delta = match step.flags & flag::SIMPLE {
             0 => step.delta,
@@ -460,7 +491,7 @@ impl<'s> Expander<'s> {
         for index in 0..self.memo.sends(&step).len() {
             let event = self.memo.sends(&step)[index];
             let info = self.memo.event(event);
-            if faults.cut > 0 && info.is_message() && self.is_parted(faults, &info) {
+            if faults.cut > 0 && info.is_message() && self.is_parted(faults, event) {
                 continue;
             }
             match layout.network {
@@ -491,12 +522,14 @@ impl<'s> Expander<'s> {
 
     /// The place of the queue that a message goes through.
     fn channel(&mut self, event: EventId) -> usize {
-        let info = self.memo.event(event);
-        self.layout.queue_base + info.from as usize * self.layout.nodes + info.node as usize
+        let (from, to) = (self.memo.event(event).from, self.layout.event_node(event));
+        self.layout.queue_base + from as usize * self.layout.nodes + to
     }
 
-    fn is_parted(&self, faults: FaultState, info: &MemoEvent) -> bool {
-        self.layout.parted(faults, u32::from(info.from), u32::from(info.node))
+    /// Whether a partition keeps a message from its node.
+    fn is_parted(&mut self, faults: FaultState, event: EventId) -> bool {
+        let from = u32::from(self.memo.event(event).from);
+        self.layout.parted(faults, from, self.layout.event_node(event) as u32)
     }
 
     /// Loses everything in flight between parted nodes.
@@ -513,7 +546,7 @@ impl<'s> Expander<'s> {
         let mut at = layout.flight_base;
         while at < next.len() {
             let info = self.memo.event(next[at]);
-            if info.is_message() && self.is_parted(faults, &info) {
+            if info.is_message() && self.is_parted(faults, next[at]) {
                 *sum = sum.wrapping_sub(info.key);
                 next.remove(at);
             } else {
@@ -557,8 +590,7 @@ impl<'s> Expander<'s> {
         vector: &[u32],
         candidate: &Candidate,
     ) -> Result<(std::sync::Arc<[crate::space::Step]>, usize), Error> {
-        let info = self.memo.event(candidate.event);
-        let state = vector[self.layout.node_base + info.node as usize];
+        let state = vector[self.layout.node_base + self.layout.event_node(candidate.event)];
         let states = &vector[self.layout.node_base..][..self.layout.nodes];
         let first = self.memo.code(states, candidate.event)?;
         let steps = self.memo.space.steps(state, candidate.event)?;

@@ -15,17 +15,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A node may have this many words of bits (32 MiB) before the hash table must do without them.
 const MAX_WORDS: usize = 1 << 22;
+/// All nodes together may have this many.
+const MAX_GRID: usize = 1 << 26;
 
-/// The place of an event not yet known.
-const NO_PLACE: u64 = u64::MAX;
 /// The code of a step not yet asked for.
-const UNKNOWN: u32 = 0;
+pub(crate) const UNKNOWN: u32 = 0;
 /// The code of an event that changes nothing in a state.
 pub(crate) const NOTHING: u32 = 1;
 /// The code of an event that changes nothing in a state but asks to be counted.
 pub(crate) const STUTTER: u32 = 2;
 /// The code of the first step; codes from here on are places in the list of steps.
-const FIRST: u32 = 3;
+pub(crate) const FIRST: u32 = 3;
 
 /// Properties of a step.
 pub(crate) mod flag {
@@ -59,21 +59,19 @@ pub(crate) struct MemoStep {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoEvent {
     pub key: u64,
-    pub local: u32,
-    pub node: u16,
-    /// Who sent the message, or one of the two below.
+    /// Who sent the message, or one of those below.
     pub from: u16,
 }
 
 impl MemoEvent {
     const INSIDE: u16 = u16::MAX;
     const DRIVER: u16 = u16::MAX - 1;
-    const UNKNOWN: MemoEvent = MemoEvent { key: 0, local: u32::MAX, node: 0, from: 0 };
+    const UNKNOWN: MemoEvent = MemoEvent { key: 0, from: u16::MAX - 2 };
 
     /// Whether it is a message.
     #[inline]
     pub fn is_message(&self) -> bool {
-        self.from < MemoEvent::DRIVER
+        self.from < MemoEvent::UNKNOWN.from
     }
 
     /// Whether it is in flight before it happens: a message or a call.
@@ -106,12 +104,11 @@ struct MemoState {
 /// A thread's memory of the local space.
 pub(crate) struct Memo<'s> {
     pub space: &'s dyn Space,
-    network: NetworkKind,
+    layout: &'s Layout,
     grid: Grid,
     codes: Vec<Codes>,
-    events: Vec<MemoEvent>,
-    /// For each event its node and its number there; [`NO_PLACE`] if it is not yet known.
-    places: Vec<u64>,
+    /// For each node, its events.
+    events: Vec<Vec<MemoEvent>>,
     states: Vec<Vec<Option<MemoState>>>,
     /// For each node and state, how many events can happen without anything in flight; more than
     /// that fits, for a state not yet known.
@@ -145,11 +142,10 @@ impl<'s> Memo<'s> {
         let layout = space.layout();
         Memo {
             space,
-            network: layout.network,
+            layout,
             grid: Grid::new(layout.nodes),
             codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
-            events: Vec::new(),
-            places: Vec::new(),
+            events: vec![Vec::new(); layout.nodes],
             states: (0..layout.nodes).map(|_| Vec::new()).collect(),
             internal_counts: vec![Vec::new(); layout.nodes],
             steps: Vec::new(),
@@ -171,35 +167,37 @@ impl<'s> Memo<'s> {
             self.codes.iter().map(|codes| codes.slots.capacity() * size_of::<Slot>()).sum();
         let rows = codes + self.grid.bits.capacity() * 8;
         let states: usize = self.states.iter().map(|states| states.len() * 96).sum();
-        let rest = self.events.len() * 16 + self.steps.len() * 24 + self.sends.len() * 4;
+        let events: usize = self.events.iter().map(Vec::len).sum();
+        let rest = events * 16 + self.steps.len() * 24 + self.sends.len() * 4;
         (rows + states + rest) as u64
     }
 
     /// What is known of an event.
     #[inline]
     pub fn event(&mut self, event: EventId) -> MemoEvent {
-        match self.events.get(event as usize) {
-            Some(known) if known.local != u32::MAX => *known,
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
+        match self.events[node].get(local as usize) {
+            Some(known) if known.from != MemoEvent::UNKNOWN.from => *known,
             _ => self.learn_event(event),
         }
     }
 
     #[cold]
     fn learn_event(&mut self, event: EventId) -> MemoEvent {
-        let EventInfo { key, node, local, source } = self.space.event(event);
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
+        let EventInfo { key, source } = self.space.event(event);
         let from = match source {
             Source::Node(from) => from as u16,
             Source::Driver => MemoEvent::DRIVER,
             Source::Inside => MemoEvent::INSIDE,
         };
-        let known = MemoEvent { key, local, node: node as u16, from };
-        if self.events.len() <= event as usize {
-            self.events.resize(event as usize + 1, MemoEvent::UNKNOWN);
-            self.places.resize(event as usize + 1, NO_PLACE);
+        let known = MemoEvent { key, from };
+        let events = &mut self.events[node];
+        if events.len() <= local as usize {
+            events.resize(local as usize + 1, MemoEvent::UNKNOWN);
+            self.grid.make_room(node, 0, local as usize + 1);
         }
-        self.events[event as usize] = known;
-        self.places[event as usize] = u64::from(node) << 32 | u64::from(local);
-        self.grid.make_room(node as usize, 0, local as usize + 1);
+        events[local as usize] = known;
         known
     }
 
@@ -237,22 +235,32 @@ impl<'s> Memo<'s> {
         &self.state(node, state).internal
     }
 
-    /// Whether there are such events.
+    /// Finds the rows of the states that nodes are in; true if in some of them something can
+    /// happen without anything in flight.
     #[inline]
-    pub fn has_internal(&mut self, node: usize, state: StateId) -> bool {
-        match self.internal_counts[node].get(state as usize) {
-            Some(0) => false,
-            Some(&count) if count != u8::MAX => true,
-            _ => {
-                let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1);
-                let counts = &mut self.internal_counts[node];
-                if counts.len() <= state as usize {
-                    counts.resize(state as usize + 1, u8::MAX);
-                }
-                counts[state as usize] = count as u8;
-                count > 0
-            }
+    pub fn locate(&mut self, states: &[StateId], rows: &mut Vec<Row>) -> bool {
+        rows.clear();
+        let mut internal = 0;
+        for (node, &state) in states.iter().enumerate() {
+            let count = match self.internal_counts[node].get(state as usize) {
+                Some(&count) if count != u8::MAX => count,
+                _ => self.learn_state(node, state),
+            };
+            internal |= count;
+            rows.push(self.grid.row(node, state));
         }
+        internal != 0
+    }
+
+    #[cold]
+    fn learn_state(&mut self, node: usize, state: StateId) -> u8 {
+        let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1) as u8;
+        let counts = &mut self.internal_counts[node];
+        if counts.len() <= state as usize {
+            counts.resize(state as usize + 1, u8::MAX);
+        }
+        counts[state as usize] = count;
+        count
     }
 
     /// Whether a node in this state is up.
@@ -260,33 +268,19 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
-    /// Appends to `hits` the places of those events in flight that do not, as far as is known,
-    /// change nothing; of equal ones, which are side by side, the first. `rows` is for this to use.
+    /// Lists the places of those events in flight that do not, as far as is known, change nothing;
+    /// of equal ones, which are side by side, the first.
     #[inline]
-    pub fn sift(
-        &mut self,
-        states: &[StateId],
-        flight: &[EventId],
-        rows: &mut Vec<usize>,
-        hits: &mut Vec<u32>,
-    ) {
+    pub fn sift(&mut self, rows: &[Row], flight: &[EventId], hits: &mut Vec<u32>) {
         self.lookups += flight.len() as u64;
-        rows.clear();
-        for (node, &state) in states.iter().enumerate() {
-            if state as usize >= self.states[node].len() {
-                self.state(node, state);
-            }
-            rows.push(self.grid.row(node, state));
-        }
         hits.clear();
-        let (places, bits) = (&self.places[..], &self.grid.bits[..]);
+        let bits = &self.grid.bits[..];
         let mut before = EventId::MAX;
         for (at, &event) in flight.iter().enumerate() {
-            let place = places.get(event as usize).copied().unwrap_or(NO_PLACE);
-            let nothing = place != NO_PLACE && {
-                let local = place as u32;
-                bits[rows[(place >> 32) as usize] + local as usize / 64] >> (local % 64) & 1 == 1
-            };
+            let row = rows[self.layout.event_node(event)];
+            let local = self.layout.event_local(event);
+            let nothing = local < row.events
+                && bits[row.start as usize + (local / 64) as usize] >> (local % 64) & 1 == 1;
             if !nothing && event != before {
                 hits.push(at as u32);
             }
@@ -298,27 +292,31 @@ impl<'s> Memo<'s> {
     /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
     pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
-        // An event that is not yet known has a number that no event has.
-        let info = self.events.get(event as usize).unwrap_or(&MemoEvent::UNKNOWN);
-        let state = states[info.node as usize];
-        match self.codes[info.node as usize].get(state, info.local) {
+        match self.quick_code(states, event) {
             UNKNOWN => self.learn_steps(states, event),
             code => Ok(code),
         }
     }
 
+    /// The same, [`UNKNOWN`] where it has to be found out.
+    #[inline]
+    pub fn quick_code(&self, states: &[StateId], event: EventId) -> u32 {
+        let node = self.layout.event_node(event);
+        self.codes[node].get(states[node], self.layout.event_local(event))
+    }
+
     #[cold]
     fn learn_steps(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
         let info = self.event(event);
-        let node = info.node as usize;
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
         let state = states[node];
-        // Both have their bit from here on.
         self.state(node, state);
-        let word = self.grid.row(node, state) + info.local as usize / 64;
-        if self.grid.bits[word] >> (info.local % 64) & 1 == 1 {
+        // Both have their bit from here on.
+        let row = self.grid.row(node, state).start as usize;
+        if self.grid.bits[row + local as usize / 64] >> (local % 64) & 1 == 1 {
             return Ok(NOTHING);
         }
-        if let code @ 1.. = self.codes[node].get(state, info.local) {
+        if let code @ 1.. = self.codes[node].get(state, local) {
             return Ok(code);
         }
         self.misses += 1;
@@ -350,14 +348,14 @@ impl<'s> Memo<'s> {
                     if next.stutter {
                         flags |= flag::STUTTER;
                     }
-                    let plain = match self.network {
+                    let plain = match self.layout.network {
                         NetworkKind::Unordered => true,
                         NetworkKind::Duplicating => next.sends.is_empty(),
                         NetworkKind::Ordered => next.sends.is_empty() && !info.is_message(),
                     };
                     if plain {
                         flags |= flag::SIMPLE;
-                        if info.is_consumed(self.network) {
+                        if info.is_consumed(self.layout.network) {
                             delta = delta.wrapping_sub(info.key);
                         }
                         for &send in &next.sends {
@@ -377,8 +375,8 @@ impl<'s> Memo<'s> {
                 code = STUTTER;
             }
         }
-        if code != NOTHING || !self.grid.set(node, state, info.local) {
-            self.codes[node].insert(state, info.local, code);
+        if code != NOTHING || !self.grid.set(node, state, local) {
+            self.codes[node].insert(state, local, code);
         }
         Ok(code)
     }
@@ -509,6 +507,15 @@ struct Grid {
     zeros: usize,
 }
 
+/// The row of one state.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    /// Its first word.
+    start: u32,
+    /// How many events have their bits in it.
+    events: u32,
+}
+
 /// Where the rows of a node are.
 #[derive(Clone, Copy, Default)]
 struct Rows {
@@ -527,11 +534,14 @@ impl Grid {
         Grid { bits: vec![0], nodes: vec![Rows::default(); nodes], zeros: 1 }
     }
 
-    /// The first word of the row of a state.
+    /// The row of a state.
     #[inline]
-    fn row(&self, node: usize, state: StateId) -> usize {
+    fn row(&self, node: usize, state: StateId) -> Row {
         let rows = &self.nodes[node];
-        rows.start + state as usize * rows.stride
+        Row {
+            start: (rows.start + state as usize * rows.stride) as u32,
+            events: rows.known.1 as u32,
+        }
     }
 
     /// Makes sure that a node has bits for so many states and events, or does without.
@@ -559,7 +569,8 @@ impl Grid {
                 |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
             rows.states = grow(old.known.0, old.states);
             rows.stride = grow(old.known.1.div_ceil(64), old.stride);
-            rows.without_bits |= rows.states * rows.stride > MAX_WORDS;
+            let words = rows.states * rows.stride;
+            rows.without_bits |= words > MAX_WORDS || bits.len() + words > MAX_GRID;
             if rows.without_bits {
                 // What the bits said is forgotten, and asked for again.
                 *rows = Rows { known: old.known, without_bits: true, ..Rows::default() };
@@ -581,7 +592,7 @@ impl Grid {
         if self.nodes[node].without_bits {
             return false;
         }
-        let word = self.row(node, state) + event as usize / 64;
+        let word = self.row(node, state).start as usize + event as usize / 64;
         self.bits[word] |= 1 << (event % 64);
         true
     }
@@ -684,7 +695,9 @@ mod tests {
             expected.insert((node, state, event));
         }
         let is_set = |grid: &Grid, node, state, event: u32| {
-            grid.bits[grid.row(node, state) + event as usize / 64] >> (event % 64) & 1 == 1
+            grid.bits[grid.row(node, state).start as usize + event as usize / 64] >> (event % 64)
+                & 1
+                == 1
         };
         for node in 0..3 {
             let Rows { known: (states, events), .. } = grid.nodes[node];

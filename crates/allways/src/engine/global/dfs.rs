@@ -17,6 +17,7 @@ use super::worker::{Path, Shared, Worker};
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
+use crate::space::table::Session;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -275,10 +276,8 @@ impl<'a> Depth<'a> {
             }
             let depth = self.depth(&batch.states[index]);
             shared.depth.fetch_max(depth, Relaxed);
-            if !expansion.goes_on || found.iter().any(|c| c.touches == Touches::Panic) {
-                let state = batch.states[index];
-                let path = || self.path_of(&state);
-                let path = path();
+            if !expansion.goes_on || expansion.panics {
+                let path = self.path_of(&batch.states[index]);
                 self.worker.judge_expansion(vector, found, expansion.goes_on, || path.clone())?;
             }
             if depth >= probe_at {
@@ -305,7 +304,7 @@ impl<'a> Depth<'a> {
         &mut self,
         batch: &mut Batch,
         hand: &mut Batch,
-        session: Option<crate::space::table::Session<'a>>,
+        session: Option<Session<'a>>,
     ) -> Result<(), Error> {
         let Batch { words: all, states, candidates } = batch;
         let parents: Vec<((usize, usize), u64)> =
