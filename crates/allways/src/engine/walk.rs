@@ -104,7 +104,7 @@ pub(crate) fn search<N: Node>(
         budget,
         options,
         initial,
-        table: Table::new(),
+        table: Table::new(options.thread_count()),
         next_run: AtomicU64::new(0),
         finished: AtomicU64::new(0),
         generated: AtomicU64::new(0),

@@ -192,7 +192,7 @@ impl<'a> Breadth<'a> {
                     session.prefetch(candidate.fingerprint);
                 }
             }
-            if !expansion.goes_on || expansion.panics {
+            if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
                 let path = || path(self.level, place);
                 self.worker.judge_expansion(vector, found, expansion.goes_on, path)?;
             }

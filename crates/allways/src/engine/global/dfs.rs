@@ -116,6 +116,8 @@ struct Depth<'a> {
     pool: &'a Pool,
     /// The vectors of the stack, one after the other.
     words: Vec<u32>,
+    /// Vectors that go there next.
+    fresh: Vec<u32>,
     stack: Vec<Entry>,
     /// Where the task in hand came from.
     origin: Path,
@@ -141,23 +143,48 @@ struct Trail {
     depth: u32,
 }
 
-/// The states of a batch, their vectors and what they may lead to.
+/// States that are expanded together, and what they may lead to.
 #[derive(Default)]
 struct Batch {
+    /// The vectors of those that were in hand; the others are still on the stack.
     words: Vec<u32>,
     states: Vec<Member>,
     candidates: Vec<Candidate>,
+    /// For each state its own place on the trail, once it has one.
+    own: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
 struct Member {
+    in_hand: bool,
     words: (usize, usize),
     fingerprint: u64,
     trail: u32,
     ordinal: u32,
     candidates: (usize, usize),
-    /// Its place on the trail, once it has one.
-    own: u32,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.states.clear();
+        self.candidates.clear();
+        self.own.clear();
+    }
+
+    /// Adds a state in hand.
+    fn add(&mut self, vector: &[u32], fingerprint: u64, trail: u32, ordinal: u32) {
+        let start = self.words.len();
+        self.words.extend_from_slice(vector);
+        let words = (start, self.words.len());
+        let candidates = (0, 0);
+        self.states.push(Member { in_hand: true, words, fingerprint, trail, ordinal, candidates });
+    }
+
+    fn vector<'v>(&'v self, stack: &'v [u32], state: &Member) -> &'v [u32] {
+        let words = if state.in_hand { &self.words } else { stack };
+        &words[state.words.0..state.words.1]
+    }
 }
 
 /// The start of the trail: the task itself.
@@ -170,6 +197,7 @@ impl<'a> Depth<'a> {
             worker: Worker::new(shared),
             pool,
             words: Vec::new(),
+            fresh: Vec::new(),
             stack: Vec::new(),
             origin: Path::default(),
             trail: Vec::new(),
@@ -194,9 +222,8 @@ impl<'a> Depth<'a> {
         let depth = task.path.ordinals.len() as u32;
         self.origin = task.path;
         self.trail.push(Trail { parent: NOWHERE, ordinal: 0, depth });
-        let mut batch = Batch::default();
-        let mut hand = Batch::default();
-        self.add(&mut batch, &task.words, task.fingerprint, NOWHERE, 0);
+        let (mut batch, mut hand) = (Batch::default(), Batch::default());
+        batch.add(&task.words, task.fingerprint, NOWHERE, 0);
         let mut since = 0;
         while !shared.is_over() {
             self.fill(&mut batch);
@@ -205,10 +232,8 @@ impl<'a> Depth<'a> {
             }
             since += batch.states.len() as u64;
             self.expand(&mut batch, &mut hand)?;
+            batch.clear();
             std::mem::swap(&mut batch, &mut hand);
-            hand.words.clear();
-            hand.states.clear();
-            hand.candidates.clear();
             self.forget_trail(&mut batch);
             if since >= PULSE {
                 since = 0;
@@ -223,81 +248,68 @@ impl<'a> Depth<'a> {
         Ok(())
     }
 
-    /// Adds a state to a batch.
-    fn add(&self, batch: &mut Batch, words: &[u32], fingerprint: u64, trail: u32, ordinal: u32) {
-        let start = batch.words.len();
-        batch.words.extend_from_slice(words);
-        let words = (start, batch.words.len());
-        let own = NOWHERE;
-        batch.states.push(Member { words, fingerprint, trail, ordinal, candidates: (0, 0), own });
-    }
-
-    /// Takes states off the stack until the batch has enough.
+    /// Takes states off the stack until the batch has enough. Their vectors stay where they are
+    /// until they have been expanded.
+    ///
+    /// States are expanded in the order in which they are taken, and their places on the trail are
+    /// new then, so along the stack these places only ever grow.
     fn fill(&mut self, batch: &mut Batch) {
+        let mut end = self.words.len();
         while batch.states.len() < TOGETHER {
             let Some(entry) = self.stack.pop() else { break };
-            self.add(
-                batch,
-                &self.words[entry.words..],
-                entry.fingerprint,
-                entry.trail,
-                entry.ordinal,
-            );
-            self.words.truncate(entry.words);
+            let Entry { words: start, fingerprint, trail, ordinal } = entry;
+            let (words, candidates) = ((start, end), (0, 0));
+            let in_hand = false;
+            batch.states.push(Member { in_hand, words, fingerprint, trail, ordinal, candidates });
+            end = start;
         }
-        // States further down the trail last, so that the trail grows in order.
-        batch.states.sort_by_key(|state| state.trail.wrapping_add(1));
     }
 
     fn expand(&mut self, batch: &mut Batch, hand: &mut Batch) -> Result<(), Error> {
         let shared = self.worker.shared;
-        let probe_at = shared.budget.max_depth;
         let session = self
             .worker
             .by_fingerprint()
             .then(|| shared.table.session(TOGETHER * 64, shared.threads));
         let mut generated = 0;
-        let mut probes = Vec::new();
+        let mut deepest = 0;
+        let mut candidates = std::mem::take(&mut batch.candidates);
         for index in 0..batch.states.len() {
-            let Member { words, fingerprint, .. } = batch.states[index];
-            let vector = &batch.words[words.0..words.1];
-            let first = batch.candidates.len();
-            let expansion = self.worker.expander.expand(
-                vector,
-                fingerprint,
-                index as u32,
-                &mut batch.candidates,
-            )?;
-            let found = &batch.candidates[first..];
+            let state = batch.states[index];
+            let vector = batch.vector(&self.words, &state);
+            let first = candidates.len();
+            let expander = &mut self.worker.expander;
+            let expansion =
+                expander.expand(vector, state.fingerprint, index as u32, &mut candidates)?;
+            let found = &candidates[first..];
             if let Some(session) = &session {
                 for candidate in found {
                     session.prefetch(candidate.fingerprint);
                 }
             }
-            let depth = self.depth(&batch.states[index]);
-            shared.depth.fetch_max(depth, Relaxed);
-            if !expansion.goes_on || expansion.panics {
-                let path = self.path_of(&batch.states[index]);
+            let depth = self.depth(&state);
+            deepest = deepest.max(depth);
+            if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
+                let path = self.path_of(&state);
                 self.worker.judge_expansion(vector, found, expansion.goes_on, || path.clone())?;
             }
-            if depth >= probe_at {
-                let candidates = batch.candidates.split_off(first);
-                probes.push((index, candidates));
-            } else {
-                generated += found.len() as u64 + expansion.stutters;
+            generated += found.len() as u64 + expansion.stutters;
+            if depth >= shared.budget.max_depth {
+                // At the depth bound: only look whether anything lies beyond.
+                generated -= found.len() as u64 + expansion.stutters;
+                if self.worker.leads_on(vector, state.fingerprint, found)? {
+                    shared.bounded(Bound::Depth, false);
+                }
+                candidates.truncate(first);
             }
-            batch.states[index].candidates = (first, batch.candidates.len());
+            batch.states[index].candidates = (first, candidates.len());
+        }
+        batch.candidates = candidates;
+        if deepest > shared.depth.load(Relaxed) {
+            shared.depth.fetch_max(deepest, Relaxed);
         }
         shared.generated.fetch_add(generated, Relaxed);
-        self.insert(batch, hand, session)?;
-        for (index, candidates) in probes {
-            let Member { words, fingerprint, .. } = batch.states[index];
-            let vector = &batch.words[words.0..words.1];
-            if self.worker.leads_on(vector, fingerprint, &candidates)? {
-                shared.bounded(Bound::Depth, false);
-            }
-        }
-        Ok(())
+        self.insert(batch, hand, session)
     }
 
     fn insert(
@@ -306,19 +318,24 @@ impl<'a> Depth<'a> {
         hand: &mut Batch,
         session: Option<Session<'a>>,
     ) -> Result<(), Error> {
-        let Batch { words: all, states, candidates } = batch;
-        let parents: Vec<((usize, usize), u64)> =
-            states.iter().map(|state| (state.words, state.fingerprint)).collect();
+        let mut own = std::mem::take(&mut batch.own);
+        own.resize(batch.states.len(), NOWHERE);
+        let batch = &*batch;
+        let Depth { worker, words, fresh, stack, trail, origin, pushes, .. } = self;
+        // Those on the stack that are expanded now begin here.
+        let taken = batch.states.iter().rev().find(|state| !state.in_hand);
+        let base = taken.map_or(words.len(), |state| state.words.0);
+        fresh.clear();
         let parent_of = |parent: u32| {
-            let (words, fingerprint) = parents[parent as usize];
-            (&all[words.0..words.1], fingerprint)
+            let state = &batch.states[parent as usize];
+            (batch.vector(words, state), state.fingerprint)
         };
-        let Depth { worker, words, stack, trail, origin, pushes, .. } = self;
-        worker.insert_batch(candidates, parent_of, session, |worker, index, new| {
-            let candidate = &candidates[index];
-            let parent = &mut states[candidate.parent as usize];
-            if parent.own == NOWHERE {
-                parent.own = match parent.trail {
+        worker.insert_batch(&batch.candidates, parent_of, session, |worker, index, new| {
+            let candidate = &batch.candidates[index];
+            let parent = &batch.states[candidate.parent as usize];
+            let place = &mut own[candidate.parent as usize];
+            if *place == NOWHERE {
+                *place = match parent.trail {
                     NOWHERE => ORIGIN,
                     before => {
                         let depth = trail[before as usize].depth + 1;
@@ -327,27 +344,22 @@ impl<'a> Depth<'a> {
                     }
                 };
             }
-            let (own, ordinal) = (parent.own, (index - parent.candidates.0) as u32);
+            let (own, ordinal) = (*place, (index - parent.candidates.0) as u32);
             if candidate.touches == Touches::Reads {
                 worker.judge(new.vector, || path_on(trail, origin, own).then(ordinal))?;
             }
-            let only = parent.candidates.1 - parent.candidates.0 == 1;
-            if only {
-                let start = hand.words.len();
-                hand.words.extend_from_slice(new.vector);
-                let words = (start, hand.words.len());
-                let fingerprint = new.fingerprint;
-                let (candidates, trail) = ((0, 0), own);
-                let own = NOWHERE;
-                hand.states.push(Member { words, fingerprint, trail, ordinal, candidates, own });
+            if parent.candidates.1 - parent.candidates.0 == 1 {
+                hand.add(new.vector, new.fingerprint, own, ordinal);
             } else {
                 *pushes += 1;
-                let (start, fingerprint) = (words.len(), new.fingerprint);
-                words.extend_from_slice(new.vector);
-                stack.push(Entry { words: start, fingerprint, trail: own, ordinal });
+                let (words, fingerprint) = (base + fresh.len(), new.fingerprint);
+                fresh.extend_from_slice(new.vector);
+                stack.push(Entry { words, fingerprint, trail: own, ordinal });
             }
             Ok(())
         })?;
+        words.truncate(base);
+        words.extend_from_slice(fresh);
         Ok(())
     }
 

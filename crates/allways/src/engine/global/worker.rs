@@ -75,7 +75,7 @@ impl<'a> Shared<'a> {
             budget,
             threads,
             groups,
-            table: Table::new(),
+            table: Table::new(threads),
             exact: exact.then(ExactSet::new),
             over: AtomicBool::new(false),
             generated: AtomicU64::new(0),
@@ -172,7 +172,7 @@ pub(crate) struct Worker<'a> {
     next: Vec<u32>,
     sorted: Vec<u32>,
     /// Whether there is a property that forbids terminal states.
-    watches_stuck: bool,
+    pub watches_stuck: bool,
     told_bytes: u64,
 }
 
