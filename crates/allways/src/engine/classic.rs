@@ -7,8 +7,8 @@
 //! against.
 //!
 //! It is complete up to the depth bound: a state met again nearer to the start is expanded again,
-//! because more of what lies behind it is then within the bound. States are compared as values,
-//! so no collision can hide one. An `always` property is tested in every state, a `never_stuck`
+//! because more of what lies behind it is then within the bound. Without a bound every state is
+//! expanded once. States are compared as values, so no collision can hide one. An `always` property is tested in every state, a `never_stuck`
 //! property in every state without successors.
 
 use super::budget::Budget;
@@ -125,10 +125,12 @@ impl<N: Node> Classic<'_, N> {
         Ok(false)
     }
 
-    /// Checks a state and, unless it was expanded at this depth or nearer before, expands it.
+    /// Checks a state and, unless all that lies behind it within the bound was explored before,
+    /// expands it.
     fn visit(&mut self, world: World<N>, depth: u64) -> Result<Visit<N>, Error> {
         let known = self.met.get(&world).copied();
-        if known.is_some_and(|known| known <= depth) {
+        let unbounded = self.budget.max_depth == u64::MAX;
+        if known.is_some_and(|known| known <= depth || unbounded) {
             return Ok(Visit::Known);
         }
         self.deepest = self.deepest.max(depth);
