@@ -14,6 +14,7 @@ use allways::{Bound, Cause};
 use node::{Record, Recorded, TableNode, state, system};
 use plan::{Plan, plan};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// Systems with more global states than this are left out.
 const MAX_STATES: u64 = 1_000;
@@ -21,12 +22,13 @@ const MAX_STATES: u64 = 1_000;
 fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 150 };
-    // Without a file for failures: a failing plan is printed, and becomes a test of its own.
+    // The seed of a failure is kept beside this file, to be tried first the next time.
+    let failures = FileFailurePersistence::WithSource("regressions");
     ProptestConfig {
         cases,
-        failure_persistence: None,
+        failure_persistence: Some(Box::new(failures)),
+        max_global_rejects: 100 * cases,
         max_shrink_iters: 5_000,
-        max_global_rejects: 100_000,
         ..default
     }
 }
