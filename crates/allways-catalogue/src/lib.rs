@@ -10,8 +10,12 @@
 //! assert_eq!(outcome.verdict, Verdict::Holds);
 //! ```
 
+mod accumulator;
 mod parameters;
+mod paxos;
+mod paxos_register;
 mod tree;
+mod two_phase_commit;
 
 use allways::{Checkable, Error};
 pub use parameters::{Bug, Kind, Parameter, Parameters};
@@ -30,6 +34,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// A protocol that is not in the catalogue: one of your own, for the same commands.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        parameters: &'static [Parameter],
+        bugs: &'static [Bug],
+        make: fn(&Parameters) -> Result<Box<dyn Checkable>, Error>,
+    ) -> Self {
+        Entry { name, about, parameters, bugs, make }
+    }
+
     /// The values of all parameters when these are set: `("nodes", "3")`, `("bug", "last-promise")`.
     ///
     /// # Errors
@@ -60,7 +75,13 @@ impl Entry {
 
 /// All protocols, by name.
 pub fn entries() -> &'static [Entry] {
-    static ENTRIES: &[Entry] = &[tree::ENTRY];
+    static ENTRIES: &[Entry] = &[
+        accumulator::ENTRY,
+        paxos::ENTRY,
+        paxos_register::ENTRY,
+        tree::ENTRY,
+        two_phase_commit::ENTRY,
+    ];
     ENTRIES
 }
 
@@ -70,11 +91,72 @@ pub fn entries() -> &'static [Entry] {
 ///
 /// If there is none; the message names the nearest.
 pub fn find(name: &str) -> Result<&'static Entry, Error> {
-    entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let hint = parameters::nearest(name, entries().iter().map(|entry| entry.name)).map_or_else(
+    find_among(entries(), name)
+}
+
+/// The protocol with this name among these.
+///
+/// # Errors
+///
+/// If there is none; the message names the nearest.
+pub fn find_among<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
+    entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let hint = parameters::nearest(name, entries.iter().map(|entry| entry.name)).map_or_else(
             || "`allways list` shows all".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         Error::System(format!("there is no system `{name}`; {hint}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use allways::{Cause, Options, Outcome, Search};
+
+    /// The outcome of the classic search.
+    pub(crate) fn classic(name: &str, set: &[(&str, &str)]) -> Outcome {
+        let options = Options { search: Search::Classic, ..Options::default() };
+        find(name).unwrap().build(set).unwrap().check_with(&options).unwrap()
+    }
+
+    /// The unique and generated states of a system that holds.
+    pub(crate) fn counts(name: &str, set: &[(&str, &str)]) -> (u64, u64) {
+        let outcome = classic(name, set);
+        let statistics = &outcome.assert_holds().statistics;
+        (statistics.unique_states.unwrap(), statistics.generated_states.unwrap())
+    }
+
+    #[test]
+    fn entries_are_sorted_by_name() {
+        assert!(entries().is_sorted_by_key(|entry| entry.name));
+    }
+
+    /// The smallest and largest value of each parameter, the others at their defaults.
+    fn extremes(entry: &Entry) -> Vec<(&str, String)> {
+        let of = |parameter: &'static Parameter| match &parameter.kind {
+            Kind::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
+            Kind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        entry.parameters.iter().flat_map(|p| of(p).into_iter().map(|v| (p.name, v))).collect()
+    }
+
+    #[test]
+    fn no_parameter_in_range_makes_a_handler_panic() {
+        let options =
+            Options { search: Search::Classic, max_states: Some(1_000), ..Options::default() };
+        let bugs = |entry: &Entry| entry.bugs.iter().map(|bug| bug.name).chain(["none"]);
+        for entry in entries() {
+            for (name, value) in extremes(entry) {
+                for bug in bugs(entry) {
+                    // Values that do not fit together are refused with a message.
+                    let set = [(name, &*value), ("bug", bug)];
+                    let Ok(system) = entry.build(&set) else { continue };
+                    let violation = system.check_with(&options).unwrap().violation;
+                    let panicked = violation.filter(|v| v.cause == Cause::Panic);
+                    assert_eq!(panicked, None, "{} {set:?}", entry.name);
+                }
+            }
+        }
+    }
 }

@@ -134,7 +134,8 @@ impl Parameters {
 
 /// The word nearest to a misspelt one, if one is near.
 pub(crate) fn nearest<'a>(word: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    among.map(|other| (distance(word, other), other)).filter(|(d, _)| *d <= 3).min().map(|(_, w)| w)
+    let near = |&(d, other): &(usize, &str)| d <= 3 && 2 * d <= other.chars().count();
+    among.map(|other| (distance(word, other), other)).filter(near).min().map(|(_, w)| w)
 }
 
 /// Levenshtein's distance.
@@ -161,6 +162,7 @@ mod tests {
     fn distances_and_near_words() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(nearest("paxs", ["paxos", "zab"].into_iter()), Some("paxos"));
+        assert_eq!(nearest("foo", ["paxos", "zab"].into_iter()), None);
         assert_eq!(nearest("something", ["paxos", "zab"].into_iter()), None);
     }
 }

@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod model;
 mod outcome;
+mod space;
 
 /// Derives the trait of the same name (feature `derive`).
 ///

@@ -2,8 +2,11 @@
 
 pub(crate) mod budget;
 pub(crate) mod classic;
+pub(crate) mod expand;
+pub(crate) mod global;
 pub(crate) mod options;
 pub(crate) mod progress;
+pub(crate) mod walk;
 
 use crate::error::Error;
 use crate::model::node::Node;
@@ -67,10 +70,10 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         let (name, findings) = match (options.engine, options.search) {
-            (Engine::Auto | Engine::Global, Search::Classic) => {
-                ("global classic", classic::search(self, options, &budget)?)
-            }
-            _ => ("global classic", classic::search(self, options, &budget)?),
+            (Engine::Walk, _) => ("walk", walk::search(self, options, &budget)?),
+            (_, Search::Classic) => ("global classic", classic::search(self, options, &budget)?),
+            (_, Search::Bfs) => ("global bfs", global::search(self, options, &budget)?),
+            (_, Search::Dfs) => ("global dfs", global::search(self, options, &budget)?),
         };
         conclude(self, name, findings, &budget)
     }

@@ -60,7 +60,7 @@ impl Faults {
 
 /// How much of each fault budget is left, and the partition in force.
 ///
-/// Fits one slot of a global vector: [`FaultState::pack`].
+/// Fits three slots of a global vector: [`FaultState::pack`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct FaultState {
     pub crashes: u8,
@@ -72,14 +72,20 @@ pub(crate) struct FaultState {
 }
 
 impl FaultState {
-    pub fn pack(self) -> [u32; 2] {
-        let budgets = [self.crashes, self.drops, self.duplications, self.partitions];
-        [u32::from_le_bytes(budgets), u32::from(self.cut)]
+    /// Three words of at most sixteen bits.
+    pub fn pack(self) -> [u32; 3] {
+        let pair = |a: u8, b: u8| u32::from(a) | u32::from(b) << 8;
+        [
+            pair(self.crashes, self.drops),
+            pair(self.duplications, self.partitions),
+            u32::from(self.cut),
+        ]
     }
 
-    pub fn unpack(words: [u32; 2]) -> Self {
-        let [crashes, drops, duplications, partitions] = words[0].to_le_bytes();
-        FaultState { crashes, drops, duplications, partitions, cut: words[1] as u8 }
+    pub fn unpack(words: [u32; 3]) -> Self {
+        let [crashes, drops, ..] = words[0].to_le_bytes();
+        let [duplications, partitions, ..] = words[1].to_le_bytes();
+        FaultState { crashes, drops, duplications, partitions, cut: words[2] as u8 }
     }
 }
 

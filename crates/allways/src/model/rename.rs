@@ -38,14 +38,17 @@ impl Renaming {
         Renaming { to: to.into_iter().map(Id::new).collect(), blurred: false }
     }
 
-    /// Keeps `focus` apart and makes the rest of `group` one: what the world looks like to
+    /// Keeps `focus` apart and makes the rest of each group one: what the world looks like to
     /// `focus` when it cannot tell its peers apart.
-    pub(crate) fn blur(nodes: usize, group: &[usize], focus: Option<usize>) -> Self {
+    pub(crate) fn blur(nodes: usize, groups: &[Vec<usize>], focus: usize) -> Self {
         let mut renaming = Renaming::identity(nodes);
         renaming.blurred = true;
-        for &node in group {
-            // Ids that no node has.
-            renaming.to[node] = Id::new(if Some(node) == focus { nodes } else { nodes + 1 });
+        for (index, group) in groups.iter().enumerate() {
+            for &node in group {
+                // Ids that no node has.
+                let name = if node == focus { nodes } else { nodes + 1 + index };
+                renaming.to[node] = Id::new(name);
+            }
         }
         renaming
     }
@@ -240,7 +243,8 @@ mod tests {
 
     #[test]
     fn a_blur_forgets_who_is_who_but_not_how_many() {
-        let of = |entries: Vec<u8>| ByNode::from(entries).rename(&Renaming::blur(3, &[1, 2], None));
+        let of =
+            |entries: Vec<u8>| ByNode::from(entries).rename(&Renaming::blur(3, &[vec![1, 2]], 0));
         assert_eq!(of(vec![9, 1, 2]), of(vec![9, 2, 1]));
         assert_ne!(of(vec![9, 1, 2]), of(vec![9, 2, 2]));
     }

@@ -1,6 +1,5 @@
 //! [`System`]: nodes, network, faults, driver and properties, ready to be checked.
 
-use super::erased::Erased;
 use super::event::{Event, ScriptPosition};
 use super::faults::Faults;
 use super::network::Network;
@@ -324,17 +323,5 @@ impl<N: Node> System<N> {
         self.network.drops > 0
             && (self.network.kind == super::network::NetworkKind::Ordered
                 || self.properties.iter().any(|p| p.kind == PropertyKind::NeverStuck))
-    }
-
-    /// The views of a node that properties read, in the order of the properties; `None` for one
-    /// that reads an observer.
-    pub(crate) fn views_of(&self, node: &N) -> Vec<Option<Erased>> {
-        self.properties
-            .iter()
-            .map(|p| match &p.reads {
-                Reads::Views { view, .. } => Some(view(node)),
-                Reads::Observer { .. } => None,
-            })
-            .collect()
     }
 }

@@ -10,7 +10,7 @@ use super::faults::FaultState;
 use super::network::NetworkKind;
 use super::node::{Id, Node};
 use super::observer::Seen;
-use super::property::{PropertyKind, Reads};
+use super::property::Reads;
 use super::run_event::{RunEvent, RunEventKind};
 use super::step::{self, Done, Effect, End, guarded};
 use super::system::System;
@@ -312,7 +312,8 @@ impl<N: Node> World<N> {
         let on_queue =
             matches!(event, Event::Message { .. }) && system.network.kind == NetworkKind::Ordered;
         let mut effects = step::effects(system, id, local, event)?;
-        if effects.is_empty() && on_queue {
+        let lost = effects.is_empty() && on_queue;
+        if lost {
             // The node is down: the message is lost at its door.
             let done =
                 Done { local: local.clone(), sends: vec![], outputs: vec![], stutter: false };
@@ -324,7 +325,9 @@ impl<N: Node> World<N> {
                 End::Panicked(message) => SuccessorEnd::Panicked(message),
                 End::Done(done) => {
                     let mut next = self.clone();
-                    next.observe_step(system, id, event, &done.outputs)?;
+                    if !lost {
+                        next.observe_step(system, id, event, &done.outputs)?;
+                    }
                     let released = match event {
                         Event::Call { next: Some(position), .. } => {
                             system.call_at(position.script as usize, position.at as usize)
@@ -496,16 +499,6 @@ impl<N: Node> World<N> {
             }
         }
         Ok(true)
-    }
-
-    /// The first `always` property that this world violates, if any.
-    pub fn violated(&self, system: &System<N>) -> Result<Option<usize>, Error> {
-        for (index, property) in system.properties.iter().enumerate() {
-            if property.kind == PropertyKind::Always && !self.test(system, index)? {
-                return Ok(Some(index));
-            }
-        }
-        Ok(None)
     }
 }
 

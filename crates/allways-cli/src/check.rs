@@ -1,0 +1,81 @@
+//! `allways check`: builds the system, checks it, and says what came of it.
+
+use crate::args::CheckArgs;
+use crate::console::Console;
+use crate::progress::Watch;
+use crate::report::Report;
+use crate::{Entry, Exit, Parameters, interrupt, json};
+use allways::{Checkable, Verdict};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+pub(crate) fn check(
+    entries: &[Entry],
+    args: &CheckArgs,
+    console: &mut Console<'_>,
+) -> Result<Exit, String> {
+    let entry = allways_catalogue::find_among(entries, &args.system).map_err(in_words)?;
+    let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
+    let system = build(entry, &parameters)?;
+    let mut options = args.options();
+    options.stop = Some(Arc::clone(&console.stop));
+    if console.catches_interrupts {
+        interrupt::install(&console.stop);
+    }
+    let watch = Watch::wanted(args.quiet, args.progress, console.terminal);
+    let outcome = watch.during(&options, console.err, || system.check_with(&options));
+    let outcome = outcome.map_err(in_words)?;
+    let text = if args.json {
+        json::outcome(entry, &parameters, &outcome)?
+    } else {
+        let report = Report {
+            entry,
+            parameters: &parameters,
+            properties: system.property_names(),
+            outcome: &outcome,
+            witnesses: args.witnesses,
+        };
+        if args.quiet { report.verdict() } else { report.whole() }
+    };
+    console.print(&text)?;
+    Ok(match outcome.verdict {
+        Verdict::Holds => Exit::Holds,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Inconclusive => Exit::Inconclusive,
+    })
+}
+
+/// Builds a system. Code that panics on what it was given has been given wrong input.
+pub(crate) fn build(entry: &Entry, parameters: &Parameters) -> Result<Box<dyn Checkable>, String> {
+    match catch_unwind(AssertUnwindSafe(|| entry.build_with(parameters))) {
+        Ok(built) => built.map_err(in_words),
+        Err(_) => Err(format!("system `{}` panicked while it was built", entry.name)),
+    }
+}
+
+fn in_words(error: allways::Error) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Command, args::Cli};
+    use clap::Parser;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn a_check_told_to_stop_is_inconclusive_and_says_what_stopped_it() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut console = Console::new(&mut out, &mut err);
+        console.stop.store(true, Relaxed);
+        let Command::Check(args) = Cli::parse_from(["allways", "check", "tree"]).command else {
+            panic!("another command");
+        };
+        let exit = check(allways_catalogue::entries(), &args, &mut console);
+        assert_eq!(exit, Ok(Exit::Inconclusive));
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.contains("\ninconclusive: bounded by interrupt"), "{out}");
+        assert!(out.contains("unique states"), "{out}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Where the words go, and what is known about that place.
+
+use crate::text::one_line;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The two streams of a command.
+pub(crate) struct Console<'a> {
+    out: &'a mut dyn Write,
+    pub err: &'a mut (dyn Write + Send),
+    /// The width of the terminal that `err` is, if it is one.
+    pub terminal: Option<usize>,
+    /// Whether a check may take Ctrl-C over.
+    pub catches_interrupts: bool,
+    /// Set to true to make a check stop with what it has.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl<'a> Console<'a> {
+    /// Streams that are no terminals, and nothing that interrupts.
+    pub fn new(out: &'a mut dyn Write, err: &'a mut (dyn Write + Send)) -> Self {
+        Console { out, err, terminal: None, catches_interrupts: false, stop: Arc::default() }
+    }
+
+    /// Writes a result. Whoever closes a pipe has read enough: that is no error.
+    pub fn print(&mut self, text: &str) -> Result<(), String> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(format!("the result could not be written: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says in one sentence what is wrong.
+    pub fn complain(&mut self, complaint: &str) {
+        self.note(&format!("allways: {}\n", one_line(complaint)));
+    }
+
+    /// Writes beside the result. Where nobody listens there is nobody to tell.
+    pub fn note(&mut self, text: &str) {
+        let _ = self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush());
+    }
+}
+
+/// The width of standard error, if it is a terminal on which a line can be rewritten.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let err = std::io::stderr();
+    if !err.is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return None;
+    }
+    let size = terminal_size::terminal_size_of(&err);
+    Some(size.map_or(80, |(width, _)| usize::from(width.0)))
+}

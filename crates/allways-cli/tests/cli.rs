@@ -1,0 +1,258 @@
+//! The binary, from outside: what it prints, where, and its exit codes.
+
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// What the binary did.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_allways"));
+    command.args(args);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ALLWAYS_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn ran(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn allways(args: &[&str]) -> Ran {
+    ran(&mut command(args))
+}
+
+/// Asserts that this is wrong, and that one sentence says so.
+#[track_caller]
+fn wrong(args: &[&str], sentence: &str) {
+    let ran = allways(args);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert_eq!(ran.err, format!("allways: {sentence}\n"));
+}
+
+#[test]
+fn list_shows_systems_and_their_properties() {
+    let Ran { code, out, err } = allways(&["list"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("tree: a message sent down a tree"), "{out}");
+    assert!(out.contains("always     received only if sent\n"), "{out}");
+    assert!(out.contains("sometimes  received\n"), "{out}");
+}
+
+#[test]
+fn list_shows_one_system_if_asked() {
+    let Ran { code, out, .. } = allways(&["list", "tree"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("tree: "), "{out}");
+    wrong(&["list", "tre"], "there is no system `tre`; did you mean `tree`?");
+}
+
+#[test]
+fn list_as_json() {
+    let Ran { code, out, .. } = allways(&["list", "--json"]);
+    assert_eq!(code, 0);
+    let list: Value = serde_json::from_str(&out).unwrap();
+    let systems = list["systems"].as_array().unwrap();
+    let tree = systems.iter().find(|system| system["name"] == "tree").unwrap();
+    assert_eq!(tree["properties"][1]["kind"], "sometimes");
+    assert_eq!(tree["parameters"], serde_json::json!([]));
+}
+
+#[test]
+fn a_system_that_holds() {
+    let Ran { code, out, err } = allways(&["check", "tree"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("tree, engine "), "{out}");
+    assert_eq!(lines[1], "holds, complete");
+    assert!(out.contains("sometimes `received` holds after "), "{out}");
+    assert!(!out.contains("node 4 receives"), "{out}");
+    let states = lines.iter().find_map(|line| line.strip_prefix("  unique states "));
+    assert_eq!(states.map(str::trim), Some("9"), "{out}");
+}
+
+#[test]
+fn the_run_to_what_is_possible_is_shown_if_asked() {
+    let Ran { code, out, .. } = allways(&["check", "tree", "--witnesses"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("1. node 0 is called: Send\n"), "{out}");
+    assert!(out.contains("node 4 receives Forward from node 3\n"), "{out}");
+}
+
+#[test]
+fn quiet_is_the_verdict_line() {
+    let Ran { code, out, err } = allways(&["check", "tree", "-q"]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "holds, complete\n", ""));
+}
+
+#[test]
+fn json_has_exactly_these_fields() {
+    let Ran { code, out, err } = allways(&["check", "tree", "--json", "--search", "classic"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    let mut fields: Vec<&str> = outcome.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected = [
+        "system",
+        "parameters",
+        "engine",
+        "verdict",
+        "complete",
+        "bounded_by",
+        "property",
+        "unique_states",
+        "generated_states",
+        "transitions",
+        "handler_executions",
+        "local_states",
+        "runs",
+        "system_states",
+        "depth",
+        "elapsed_ms",
+        "peak_memory_bytes",
+        "collision_probability",
+        "run",
+    ];
+    fields.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+    assert_eq!(outcome["system"], "tree");
+    assert_eq!(outcome["parameters"], serde_json::json!({}));
+    assert_eq!(outcome["engine"], "global classic");
+    assert_eq!(outcome["verdict"], "holds");
+    assert_eq!(outcome["complete"], true);
+    assert_eq!(outcome["unique_states"], 9);
+    assert_eq!(outcome["generated_states"], 12);
+    assert!(outcome["elapsed_ms"].is_number());
+    for none in ["bounded_by", "property", "runs", "system_states", "run"] {
+        assert!(outcome[none].is_null(), "{none}");
+    }
+}
+
+#[test]
+fn a_bound_makes_it_inconclusive() {
+    for bound in ["depth", "states"] {
+        let flag = format!("--max-{bound}");
+        let Ran { code, out, err } = allways(&["check", "tree", &flag, "1"]);
+        assert_eq!((code, err.as_str()), (3, ""));
+        assert!(out.contains(&format!("\ninconclusive: bounded by {bound}; ")), "{out}");
+        assert!(out.contains("sometimes `received` was not met in what was covered\n"), "{out}");
+        assert!(out.contains(&format!("\nnext: raise {flag}")), "{out}");
+    }
+    let Ran { code, out, .. } = allways(&["check", "tree", "--json", "--max-memory", "1"]);
+    assert_eq!(code, 3);
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(outcome["verdict"], "inconclusive");
+    assert_eq!(outcome["complete"], false);
+    assert_eq!(outcome["bounded_by"], "memory");
+}
+
+#[test]
+fn flags_by_environment_variable() {
+    let Ran { code, .. } = ran(command(&["check", "tree"]).env("ALLWAYS_MAX_STATES", "1"));
+    assert_eq!(code, 3);
+    let Ran { code, .. } = ran(command(&["check", "tree"]).env("ALLWAYS_EXACT", "1"));
+    assert_eq!(code, 0);
+    let mut both = command(&["check", "tree", "--max-states", "100"]);
+    assert_eq!(ran(both.env("ALLWAYS_MAX_STATES", "1")).code, 0, "the flag wins");
+}
+
+#[test]
+fn a_variable_that_makes_no_sense_is_named() {
+    let Ran { code, out, err } = ran(command(&["check", "tree"]).env("ALLWAYS_THREADS", "two"));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(err, "allways: ALLWAYS_THREADS: `two` is not a whole number\n");
+    let Ran { code, err, .. } = ran(command(&["check", "tree"]).env("ALLWAYS_EXACT", "maybe"));
+    assert_eq!(code, 2);
+    assert_eq!(err, "allways: ALLWAYS_EXACT: `maybe` is neither true nor false\n");
+}
+
+#[test]
+fn unknown_systems_and_parameters() {
+    wrong(&["check", "tre"], "there is no system `tre`; did you mean `tree`?");
+    wrong(&["check", "Tree", "--json"], "there is no system `Tree`; did you mean `tree`?");
+    wrong(&["check", "elephant"], "there is no system `elephant`; `allways list` shows all");
+    wrong(&["check", "tree", "--set", "nodes=3"], "`tree` has no parameter `nodes`; it has bug");
+    wrong(&["check", "tree", "--set", "bug=rot"], "`tree` has no bug `rot`; it has none");
+}
+
+#[test]
+fn malformed_settings() {
+    for set in ["nodes", "=3", "nodes=", ""] {
+        let sentence = format!("--set: `{set}` is not of the form NAME=VALUE");
+        wrong(&["check", "tree", "--set", set], &sentence);
+    }
+}
+
+#[test]
+fn malformed_numbers() {
+    let cases = [
+        ("--threads", "two", "`two` is not a whole number"),
+        ("--threads", "-1", "`-1` is not a whole number"),
+        ("--threads", "99999", "`99999` is too many: it is a number from 0 to 1024"),
+        ("--max-depth", "1.5", "`1.5` is not a whole number"),
+        ("--runs", "0", "`0` is too few: it is at least 1"),
+        ("--max-seconds", "soon", "`soon` is not a number of seconds"),
+        ("--max-seconds", "-1", "`-1` is not a number of seconds"),
+        ("--max-memory", "2T", "`2T` is not a number of bytes; write 4096, 64K, 512M or 2G"),
+        ("--engine", "steam", "there is no engine `steam`; choose auto, global or walk"),
+        ("--search", "best", "there is no search `best`; choose bfs, dfs or classic"),
+    ];
+    for (flag, value, what) in cases {
+        wrong(&["check", "tree", flag, value], &format!("{flag}: {what}"));
+        wrong(&["check", "tree", &format!("{flag}={value}")], &format!("{flag}: {what}"));
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_sentence_too() {
+    for args in [&["check"][..], &["dance"], &["check", "tree", "--max-state", "3"]] {
+        let Ran { code, out, err } = allways(args);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.starts_with("allways: ") && err.lines().count() == 1, "{err}");
+    }
+    let Ran { err, .. } = allways(&["check", "tree", "--max-state", "3"]);
+    assert!(err.contains("'--max-states'"), "{err}");
+    let Ran { code, out, err } = allways(&[]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("Usage:"), "{err}");
+}
+
+#[test]
+fn help_says_what_a_newcomer_needs() {
+    for args in [&["--help"][..], &["check", "--help"], &["check", "-h"], &["list", "--help"]] {
+        let Ran { code, out, err } = allways(args);
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains("Exit codes:") && out.contains("Examples:"), "{out}");
+    }
+    let Ran { out, .. } = allways(&["check", "--help"]);
+    for word in ["Engines:", "bfs", "classic", "inconclusive", "ALLWAYS_MAX_MEMORY", "Ctrl-C"] {
+        assert!(out.contains(word), "{word} in {out}");
+    }
+    let Ran { code, out, .. } = allways(&["--version"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("allways "), "{out}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    for (args, code) in [(&["list"][..], 0), (&["check", "tree"], 0), (&["--help"], 0)] {
+        let mut child =
+            command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    }
+}

@@ -1,0 +1,483 @@
+//! Successors of a global state, as numbers. Written once for every engine that has vectors.
+//!
+//! Expanding a state lists [`Candidate`]s with their fingerprints; most cost one addition, the
+//! difference that a local step makes, and need no vector. Only a candidate that turns out to be
+//! new is made into one, by [`Expander::apply`].
+//!
+//! The order of the candidates depends on the vector alone, so the place of a candidate in it
+//! (its ordinal) is enough to repeat the step later: runs are kept as ordinals.
+
+use crate::error::Error;
+use crate::model::faults::FaultState;
+use crate::model::network::NetworkKind;
+use crate::model::run_event::RunEvent;
+use crate::space::memo::{Memo, MemoEvent, NOTHING, flag};
+use crate::space::vector::{Layout, faults_key, put};
+use crate::space::{EventId, Happening, Space, StepEnd};
+
+/// What may happen next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// The fingerprint of where it leads; meaningless for a panic.
+    pub fingerprint: u64,
+    /// The number of the expanded state, as the engine likes it.
+    pub parent: u32,
+    /// The event, or the number of the cut.
+    pub event: u32,
+    /// The code of the step, for one.
+    pub code: u32,
+    pub kind: Kind,
+    /// What must be looked at if it is new.
+    pub touches: Touches,
+}
+
+/// What kind of thing happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Something in flight is handled.
+    Flight,
+    /// The same, and a copy stays in flight.
+    FlightKept,
+    /// The first of a queue is handled.
+    Queue,
+    /// The same, and it stays there.
+    QueueKept,
+    /// A timer fires, a node restarts.
+    Inside,
+    Crash,
+    /// Something in flight is lost.
+    DropFlight,
+    /// The first of a queue is lost.
+    DropQueue,
+    Partition,
+    Heal,
+}
+
+impl Kind {
+    fn is_fault(self) -> bool {
+        matches!(self, Kind::Crash | Kind::DropFlight | Kind::DropQueue | Kind::Partition)
+    }
+}
+
+/// What of a state differs from its parent, so that a check can skip the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Touches {
+    /// Nothing that a property reads.
+    Nothing,
+    /// Something that a property reads.
+    Reads,
+    /// There is no new state: the handler panics.
+    Panic,
+}
+
+/// What an expansion has found besides candidates.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Expansion {
+    /// Generated states that are the state itself.
+    pub stutters: u64,
+    /// Whether anything can happen but a fault.
+    pub goes_on: bool,
+}
+
+/// Expands global states. One for each thread.
+pub(crate) struct Expander<'s> {
+    pub memo: Memo<'s>,
+    layout: &'s Layout,
+    scratch: Vec<u32>,
+}
+
+impl<'s> Expander<'s> {
+    pub fn new(space: &'s dyn Space, exact: bool) -> Self {
+        let layout = space.layout();
+        Expander { memo: Memo::new(space, exact), layout, scratch: Vec::new() }
+    }
+
+    pub fn layout(&self) -> &'s Layout {
+        self.layout
+    }
+
+    /// Appends everything that may happen in `vector` to `candidates`.
+    #[inline]
+    pub fn expand(
+        &mut self,
+        vector: &[u32],
+        fingerprint: u64,
+        parent: u32,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<Expansion, Error> {
+        let layout = self.layout;
+        let faults = layout.faults(vector);
+        let mut all = Listing {
+            vector,
+            fingerprint,
+            parent,
+            faults,
+            candidates,
+            found: Expansion::default(),
+        };
+        for node in 0..layout.nodes {
+            let state = vector[layout.node_base + node];
+            for index in 0..self.memo.internal(node, state).len() {
+                let event = self.memo.internal(node, state)[index];
+                self.steps(&mut all, event, Kind::Inside)?;
+            }
+            if faults.crashes > 0 && self.memo.is_up(node, state) {
+                self.steps(&mut all, self.memo.space.crash(node), Kind::Crash)?;
+            }
+        }
+        let flight = &vector[layout.flight_base..];
+        let mut before = u32::MAX;
+        for &event in flight {
+            if event != before {
+                before = event;
+                self.steps(&mut all, event, Kind::Flight)?;
+                if layout.has_faults && self.memo.event(event).is_message() {
+                    self.mishaps(&mut all, event, Kind::FlightKept, Kind::DropFlight)?;
+                }
+            }
+        }
+        for &queue in &vector[layout.queue_base..layout.flight_base] {
+            if let Some(event) = self.memo.head(queue) {
+                self.steps(&mut all, event, Kind::Queue)?;
+                if layout.has_faults {
+                    self.mishaps(&mut all, event, Kind::QueueKept, Kind::DropQueue)?;
+                }
+            }
+        }
+        if faults.cut > 0 {
+            self.other(&mut all, 0, Kind::Heal)?;
+        } else if faults.partitions > 0 {
+            for cut in 0..layout.cuts.len() {
+                self.other(&mut all, cut as u32, Kind::Partition)?;
+            }
+        }
+        Ok(all.found)
+    }
+
+    /// The steps of one event.
+    #[inline]
+    fn steps(&mut self, all: &mut Listing<'_>, event: EventId, kind: Kind) -> Result<(), Error> {
+        let info = self.memo.event(event);
+        let state = all.vector[self.layout.node_base + info.node as usize];
+        let code = self.memo.code(state, event, &info)?;
+        if code == NOTHING {
+            return Ok(());
+        }
+        self.some_steps(all, event, kind, code)
+    }
+
+    fn some_steps(
+        &mut self,
+        all: &mut Listing<'_>,
+        event: EventId,
+        kind: Kind,
+        mut code: u32,
+    ) -> Result<(), Error> {
+        loop {
+            let step = *self.memo.step(code);
+            let mut candidate = Candidate {
+                fingerprint: all.fingerprint,
+                parent: all.parent,
+                event,
+                code,
+                kind,
+                touches: Touches::Nothing,
+            };
+            if step.flags & flag::PANIC != 0 {
+                candidate.touches = Touches::Panic;
+                all.push(candidate);
+            } else if step.flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
+                all.found.stutters += u64::from(step.flags & flag::STUTTER != 0);
+            } else {
+                if step.flags & flag::VIEWS != 0 || step.feed != 0 {
+                    candidate.touches = Touches::Reads;
+                }
+                let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
+                candidate.fingerprint = if plain && step.flags & flag::SIMPLE != 0 {
+                    all.fingerprint.wrapping_add(step.delta)
+                } else {
+                    let mut scratch = std::mem::take(&mut self.scratch);
+                    let fingerprint =
+                        self.apply(all.vector, all.fingerprint, &candidate, &mut scratch);
+                    self.scratch = scratch;
+                    fingerprint?
+                };
+                all.push(candidate);
+            }
+            if step.flags & flag::LAST != 0 {
+                return Ok(());
+            }
+            code += 1;
+        }
+    }
+
+    /// Whether a step that leaves its node as it is and sends nothing changes anything else: the
+    /// first of a queue is taken away, or an observer moves.
+    fn moves(&mut self, vector: &[u32], candidate: &Candidate) -> Result<bool, Error> {
+        if candidate.kind == Kind::Queue {
+            return Ok(true);
+        }
+        let feed = self.memo.step(candidate.code).feed;
+        if feed != 0 {
+            for observer in 0..self.layout.observers {
+                let state = vector[self.layout.observer_base + observer];
+                if self.memo.observe(observer, state, feed)?.0 != state {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// What may go wrong with a message: a copy stays, or it is lost.
+    fn mishaps(
+        &mut self,
+        all: &mut Listing<'_>,
+        event: EventId,
+        kept: Kind,
+        dropped: Kind,
+    ) -> Result<(), Error> {
+        if all.faults.duplications > 0 {
+            self.steps(all, event, kept)?;
+        }
+        if all.faults.drops > 0 {
+            self.other(all, event, dropped)?;
+        }
+        Ok(())
+    }
+
+    /// Something that is not a step of a node.
+    fn other(&mut self, all: &mut Listing<'_>, event: u32, kind: Kind) -> Result<(), Error> {
+        let mut candidate = Candidate {
+            fingerprint: 0,
+            parent: all.parent,
+            event,
+            code: NOTHING,
+            kind,
+            touches: Touches::Nothing,
+        };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let fingerprint = self.apply(all.vector, all.fingerprint, &candidate, &mut scratch);
+        self.scratch = scratch;
+        candidate.fingerprint = fingerprint?;
+        all.push(candidate);
+        Ok(())
+    }
+
+    /// Makes a candidate of `vector` into a vector of its own; returns its fingerprint.
+    #[inline]
+    pub fn apply(
+        &mut self,
+        vector: &[u32],
+        fingerprint: u64,
+        candidate: &Candidate,
+        next: &mut Vec<u32>,
+    ) -> Result<u64, Error> {
+        let layout = self.layout;
+        let faults = layout.faults(vector);
+        next.clear();
+        let mut sum = fingerprint;
+        match candidate.kind {
+            Kind::Flight | Kind::FlightKept | Kind::DropFlight => {
+                self.leave_flight(vector, candidate, next, &mut sum);
+            }
+            _ => next.extend_from_slice(vector),
+        }
+        let mut after = faults;
+        match candidate.kind {
+            Kind::Queue | Kind::DropQueue => {
+                let channel = self.channel(candidate.event);
+                let (queue, delta) = self.memo.pop(next[channel]);
+                next[channel] = queue;
+                sum = sum.wrapping_add(delta);
+            }
+            Kind::Partition => {
+                after.partitions -= 1;
+                after.cut = candidate.event as u8 + 1;
+                self.lose_across(after, next, &mut sum);
+            }
+            Kind::Heal => after.cut = 0,
+            _ => {}
+        }
+        match candidate.kind {
+            Kind::Crash => after.crashes -= 1,
+            Kind::FlightKept | Kind::QueueKept => after.duplications -= 1,
+            Kind::DropFlight | Kind::DropQueue => after.drops -= 1,
+            _ => {}
+        }
+        if after != faults {
+            sum = sum.wrapping_add(faults_key(after)).wrapping_sub(faults_key(faults));
+            layout.set_faults(next, after);
+        }
+        if candidate.code != NOTHING {
+            self.apply_step(candidate, faults, next, &mut sum)?;
+        }
+        Ok(sum)
+    }
+
+    /// Copies a vector without the event that a candidate consumes.
+    #[inline]
+    fn leave_flight(
+        &mut self,
+        vector: &[u32],
+        candidate: &Candidate,
+        next: &mut Vec<u32>,
+        sum: &mut u64,
+    ) {
+        let info = self.memo.event(candidate.event);
+        let consumed = match candidate.kind {
+            Kind::FlightKept => false,
+            Kind::DropFlight => true,
+            _ => info.is_consumed(self.layout.network),
+        };
+        let base = self.layout.flight_base;
+        match vector[base..].iter().position(|&event| event == candidate.event) {
+            Some(at) if consumed => {
+                next.extend_from_slice(&vector[..base + at]);
+                next.extend_from_slice(&vector[base + at + 1..]);
+                *sum = sum.wrapping_sub(info.key);
+            }
+            _ => next.extend_from_slice(vector),
+        }
+    }
+
+    #[inline]
+    fn apply_step(
+        &mut self,
+        candidate: &Candidate,
+        faults: FaultState,
+        next: &mut Vec<u32>,
+        sum: &mut u64,
+    ) -> Result<(), Error> {
+        let layout = self.layout;
+        let step = *self.memo.step(candidate.code);
+        let node = self.memo.event(candidate.event).node as usize;
+        let place = layout.node_base + node;
+        let delta = self.memo.state_delta(node, next[place], step.next);
+        *sum = sum.wrapping_add(delta);
+        next[place] = step.next;
+        for index in 0..self.memo.sends(&step).len() {
+            let event = self.memo.sends(&step)[index];
+            let info = self.memo.event(event);
+            if faults.cut > 0 && info.is_message() && self.is_parted(faults, &info) {
+                continue;
+            }
+            match layout.network {
+                NetworkKind::Ordered if info.is_message() => {
+                    let channel = self.channel(event);
+                    let (queue, delta) = self.memo.push(next[channel], event);
+                    next[channel] = queue;
+                    *sum = sum.wrapping_add(delta);
+                }
+                NetworkKind::Duplicating
+                    if info.is_message() && next[layout.flight_base..].contains(&event) => {}
+                _ => {
+                    put(next, layout.flight_base, event);
+                    *sum = sum.wrapping_add(info.key);
+                }
+            }
+        }
+        if step.feed != 0 {
+            for observer in 0..layout.observers {
+                let place = layout.observer_base + observer;
+                let (state, delta) = self.memo.observe(observer, next[place], step.feed)?;
+                next[place] = state;
+                *sum = sum.wrapping_add(delta);
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the queue that a message goes through.
+    fn channel(&mut self, event: EventId) -> usize {
+        let info = self.memo.event(event);
+        self.layout.queue_base + info.from as usize * self.layout.nodes + info.node as usize
+    }
+
+    fn is_parted(&self, faults: FaultState, info: &MemoEvent) -> bool {
+        self.layout.parted(faults, u32::from(info.from), u32::from(info.node))
+    }
+
+    /// Loses everything in flight between parted nodes.
+    fn lose_across(&mut self, faults: FaultState, next: &mut Vec<u32>, sum: &mut u64) {
+        let layout = self.layout;
+        for channel in layout.queue_base..layout.flight_base {
+            let pair = channel - layout.queue_base;
+            let (from, to) = (pair / layout.nodes, pair % layout.nodes);
+            if layout.parted(faults, from as u32, to as u32) {
+                *sum = sum.wrapping_sub(self.memo.space.queues().key(next[channel]));
+                next[channel] = 0;
+            }
+        }
+        let mut at = layout.flight_base;
+        while at < next.len() {
+            let info = self.memo.event(next[at]);
+            if info.is_message() && self.is_parted(faults, &info) {
+                *sum = sum.wrapping_sub(info.key);
+                next.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// A candidate of `vector` in words.
+    pub fn describe(&mut self, vector: &[u32], candidate: &Candidate) -> Result<RunEvent, Error> {
+        let space = self.memo.space;
+        let keep = matches!(candidate.kind, Kind::FlightKept | Kind::QueueKept);
+        Ok(match candidate.kind {
+            Kind::DropFlight | Kind::DropQueue => space.describe(Happening::Drop(candidate.event)),
+            Kind::Partition => space.describe(Happening::Partition(candidate.event as usize)),
+            Kind::Heal => space.describe(Happening::Heal),
+            _ => {
+                let (steps, index) = self.alternatives(vector, candidate)?;
+                let event = candidate.event;
+                space.describe(Happening::Step { event, keep, choices: &steps[index].choices })
+            }
+        })
+    }
+
+    /// The message of a candidate that panics.
+    pub fn panic_message(
+        &mut self,
+        vector: &[u32],
+        candidate: &Candidate,
+    ) -> Result<String, Error> {
+        let (steps, index) = self.alternatives(vector, candidate)?;
+        match &steps[index].end {
+            StepEnd::Panicked(message) => Ok(message.to_string()),
+            StepEnd::Next(_) => Err(Error::Internal("a step that panicked did not".to_owned())),
+        }
+    }
+
+    /// All results of a candidate's event, and which of them it is.
+    fn alternatives(
+        &mut self,
+        vector: &[u32],
+        candidate: &Candidate,
+    ) -> Result<(std::sync::Arc<[crate::space::Step]>, usize), Error> {
+        let info = self.memo.event(candidate.event);
+        let state = vector[self.layout.node_base + info.node as usize];
+        let first = self.memo.code(state, candidate.event, &info)?;
+        let steps = self.memo.space.steps(state, candidate.event)?;
+        Ok((steps, (candidate.code - first) as usize))
+    }
+}
+
+/// A state that is being expanded.
+struct Listing<'a> {
+    vector: &'a [u32],
+    fingerprint: u64,
+    parent: u32,
+    faults: FaultState,
+    candidates: &'a mut Vec<Candidate>,
+    found: Expansion,
+}
+
+impl Listing<'_> {
+    #[inline]
+    fn push(&mut self, candidate: Candidate) {
+        self.found.goes_on |= !candidate.kind.is_fault();
+        self.candidates.push(candidate);
+    }
+}

@@ -1,0 +1,253 @@
+//! Breadth-first search: level by level, so that the first violation found has a shortest run.
+//!
+//! A level is a list of chunks; threads take chunks, expand their states in batches and put what is
+//! new into chunks of the next level. Within a batch all candidates are listed first, each table
+//! slot prefetched as it becomes known, and inserted after that: by then the slots have arrived.
+//!
+//! Shortest: all states of a level are tested before any of the next is made, so a violation of
+//! length n is found before any of length n + 1. Complete: every state that is inserted is expanded
+//! exactly once, by the thread whose insertion came first.
+
+use super::frontier::{Chunk, Level, Output};
+use super::worker::{BATCH, Path, Shared, Worker};
+use crate::engine::expand::{Candidate, Touches};
+use crate::error::Error;
+use crate::outcome::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Runs the search to its end.
+pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
+    let level = Level::default();
+    let mut workers: Vec<Breadth<'_>> =
+        (0..shared.threads).map(|_| Breadth::new(shared, &level)).collect();
+    let first = &mut workers[0];
+    let output = &mut first.output;
+    first
+        .worker
+        .start(|number, new| output.push_initial(new.fingerprint, new.vector, number, &level))?;
+    first.output.seal(&level);
+    let mut depth = 0;
+    while !shared.is_over() {
+        let chunks = level.take();
+        if chunks.is_empty() {
+            break;
+        }
+        shared.depth.store(depth, Relaxed);
+        let frontier = chunks.iter().map(|chunk| chunk.count).sum();
+        shared.pulse(frontier, level.bytes());
+        let todo = Todo::new(chunks);
+        let probe = depth >= shared.budget.max_depth;
+        if todo.chunks.len() == 1 || workers.len() == 1 {
+            workers[0].level(&todo, frontier, probe);
+        } else {
+            std::thread::scope(|scope| {
+                for worker in &mut workers {
+                    scope.spawn(|| worker.level(&todo, frontier, probe));
+                }
+            });
+        }
+        if probe {
+            break;
+        }
+        depth += 1;
+    }
+    Ok(())
+}
+
+/// The chunks of a level, to be taken one at a time.
+struct Todo {
+    chunks: Vec<Mutex<Option<Chunk>>>,
+    taken: AtomicUsize,
+}
+
+impl Todo {
+    fn new(chunks: Vec<Chunk>) -> Self {
+        let chunks = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+        Todo { chunks, taken: AtomicUsize::new(0) }
+    }
+
+    fn take(&self) -> Option<Chunk> {
+        let chunk = self.chunks.get(self.taken.fetch_add(1, Relaxed))?;
+        chunk.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// One thread of the search.
+struct Breadth<'a> {
+    worker: Worker<'a>,
+    level: &'a Level,
+    output: Output,
+    batch: Batch,
+}
+
+/// States that are expanded together.
+#[derive(Default)]
+struct Batch {
+    /// The vectors, one after the other.
+    words: Vec<u32>,
+    states: Vec<Member>,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Clone, Copy)]
+struct Member {
+    /// Where the vector begins in `words`.
+    words: usize,
+    fingerprint: u64,
+    /// The place of the state in the log.
+    place: u64,
+    /// Its first candidate.
+    candidates: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.states.clear();
+        self.candidates.clear();
+    }
+
+    fn vector(&self, state: usize) -> &[u32] {
+        let end = self.states.get(state + 1).map_or(self.words.len(), |next| next.words);
+        &self.words[self.states[state].words..end]
+    }
+
+    fn candidates_of(&self, state: usize) -> &[Candidate] {
+        let end = self.states.get(state + 1).map_or(self.candidates.len(), |next| next.candidates);
+        &self.candidates[self.states[state].candidates..end]
+    }
+}
+
+impl<'a> Breadth<'a> {
+    fn new(shared: &'a Shared<'a>, level: &'a Level) -> Self {
+        Breadth {
+            worker: Worker::new(shared),
+            level,
+            output: Output::new(),
+            batch: Batch::default(),
+        }
+    }
+
+    fn level(&mut self, todo: &Todo, frontier: u64, probe: bool) {
+        while let Some(chunk) = todo.take() {
+            if self.worker.shared.is_over() {
+                break;
+            }
+            if let Err(error) = self.chunk(&chunk, probe) {
+                self.worker.shared.fail(error);
+            }
+            self.level.release(chunk);
+            self.worker.tell_bytes();
+            self.worker.shared.pulse(frontier, self.level.bytes());
+        }
+        self.output.seal(self.level);
+    }
+
+    fn chunk(&mut self, chunk: &Chunk, probe: bool) -> Result<(), Error> {
+        let shared = self.worker.shared;
+        let mut from = Some((0, 0));
+        while let Some(start) = from {
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.clear();
+            let session = (self.worker.by_fingerprint() && !probe)
+                .then(|| shared.table.session(2 * BATCH, shared.threads));
+            let mut stutters = 0;
+            let mut error = None;
+            let mut end_of_last = 0;
+            let Batch { words, states, candidates } = &mut batch;
+            from = chunk.read(start, words, |position, fingerprint, words| {
+                let begin = end_of_last;
+                end_of_last = words.len();
+                let (first, number) = (candidates.len(), states.len() as u32);
+                let expansion =
+                    self.worker.expander.expand(&words[begin..], fingerprint, number, candidates);
+                let expansion = match expansion {
+                    Ok(expansion) => expansion,
+                    Err(e) => {
+                        error = Some(e);
+                        return false;
+                    }
+                };
+                stutters += expansion.stutters;
+                let found = &candidates[first..];
+                if let Some(session) = &session {
+                    for candidate in found {
+                        session.prefetch(candidate.fingerprint);
+                    }
+                }
+                let place = chunk.first + position;
+                if !expansion.goes_on || found.iter().any(|c| c.touches == Touches::Panic) {
+                    let judged = self.worker.judge_expansion(
+                        &words[begin..],
+                        found,
+                        expansion.goes_on,
+                        || path(self.level, place),
+                    );
+                    if let Err(e) = judged {
+                        error = Some(e);
+                        return false;
+                    }
+                }
+                states.push(Member { words: begin, fingerprint, place, candidates: first });
+                candidates.len() < BATCH
+            });
+            if let Some(error) = error {
+                return Err(error);
+            }
+            let generated = batch.candidates.len() as u64 + stutters;
+            if probe {
+                self.probe(&batch)?;
+            } else {
+                shared.generated.fetch_add(generated, Relaxed);
+                self.insert(&batch, session)?;
+            }
+            self.batch = batch;
+            if shared.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// At the depth bound: looks whether anything lies beyond.
+    fn probe(&mut self, batch: &Batch) -> Result<(), Error> {
+        for (index, state) in batch.states.iter().enumerate() {
+            let candidates = batch.candidates_of(index);
+            if self.worker.leads_on(batch.vector(index), state.fingerprint, candidates)? {
+                self.worker.shared.bounded(Bound::Depth, true);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        batch: &Batch,
+        session: Option<crate::space::table::Session<'a>>,
+    ) -> Result<(), Error> {
+        let Breadth { worker, level, output, .. } = self;
+        let level: &Level = level;
+        let parent_of = |parent: u32| {
+            (batch.vector(parent as usize), batch.states[parent as usize].fingerprint)
+        };
+        worker.insert_batch(&batch.candidates, parent_of, session, |worker, index, new| {
+            let candidate = &batch.candidates[index];
+            let parent = &batch.states[candidate.parent as usize];
+            let ordinal = (index - parent.candidates) as u32;
+            output.push(new.fingerprint, new.vector, parent.place, ordinal, level);
+            if candidate.touches == Touches::Reads {
+                worker.judge(new.vector, || path(level, parent.place).then(ordinal))?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+/// The way to the state at this place of the log.
+fn path(level: &Level, place: u64) -> Path {
+    let (start, ordinals) = level.log.path(place);
+    Path { start, ordinals }
+}

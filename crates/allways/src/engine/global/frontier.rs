@@ -1,0 +1,314 @@
+//! The frontier of a breadth-first search, in chunks, and the log that its runs are rebuilt from.
+//!
+//! A chunk holds up to 1,024 states as half words, or as words once numbers need them. A state's
+//! place is the number of its chunk times 1,024 plus its position there; the log keeps, for each
+//! place, the place of the parent (five bytes) and the ordinal of the step (one byte, more in a
+//! table beside it).
+
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+/// The most states in a chunk.
+pub(crate) const CHUNK: u64 = 1 << 10;
+/// The parent of an initial state.
+const NO_PARENT: u64 = (1 << 40) - 1;
+/// An ordinal that is in the table beside the log.
+const LARGE: u8 = u8::MAX;
+/// Bytes of the log for each state.
+const ENTRY: usize = 6;
+
+/// States to be expanded.
+pub(crate) struct Chunk {
+    words: Words,
+    /// The place of the first state.
+    pub first: u64,
+    pub count: u64,
+}
+
+enum Words {
+    Narrow(Vec<u16>),
+    Wide(Vec<u32>),
+}
+
+impl Chunk {
+    /// Calls `each` with position, fingerprint and vector of each state from `from` on (a position
+    /// and the words before it), until it returns false; returns where to go on.
+    pub fn read(
+        &self,
+        from: (u64, usize),
+        buffer: &mut Vec<u32>,
+        mut each: impl FnMut(u64, u64, &mut Vec<u32>) -> bool,
+    ) -> Option<(u64, usize)> {
+        let (mut position, mut at) = from;
+        while position < self.count {
+            let start = buffer.len();
+            let (fingerprint, len) = match &self.words {
+                Words::Narrow(words) => {
+                    let len = words[at] as usize;
+                    let hash = &words[at + 1..at + 5];
+                    let hash = hash.iter().rev().fold(0, |sum, &word| sum << 16 | u64::from(word));
+                    buffer.extend(words[at + 5..at + 5 + len].iter().map(|&word| u32::from(word)));
+                    (hash, len + 5)
+                }
+                Words::Wide(words) => {
+                    let len = words[at] as usize;
+                    let hash = u64::from(words[at + 2]) << 32 | u64::from(words[at + 1]);
+                    buffer.extend_from_slice(&words[at + 3..at + 3 + len]);
+                    (hash, len + 3)
+                }
+            };
+            let here = (position, at);
+            position += 1;
+            at += len;
+            debug_assert!(start <= buffer.len());
+            if !each(here.0, fingerprint, buffer) {
+                return (position < self.count).then_some((position, at));
+            }
+        }
+        None
+    }
+
+    pub fn bytes(&self) -> u64 {
+        match &self.words {
+            Words::Narrow(words) => words.capacity() as u64 * 2,
+            Words::Wide(words) => words.capacity() as u64 * 4,
+        }
+    }
+}
+
+/// A chunk being filled, with its part of the log.
+pub(crate) struct Builder {
+    words: Words,
+    log: Vec<u8>,
+    number: u64,
+    count: u64,
+}
+
+impl Builder {
+    fn new(log: &Log) -> Self {
+        Builder {
+            words: Words::Narrow(Vec::new()),
+            log: Vec::new(),
+            number: log.numbers.fetch_add(1, Relaxed),
+            count: 0,
+        }
+    }
+
+    /// Adds a state; true if the chunk is then full.
+    #[inline]
+    fn push(
+        &mut self,
+        fingerprint: u64,
+        vector: &[u32],
+        parent: u64,
+        ordinal: u32,
+        log: &Log,
+    ) -> bool {
+        if let Words::Narrow(words) = &mut self.words {
+            if vector.iter().all(|&word| word <= u32::from(u16::MAX))
+                && vector.len() <= u16::MAX as usize
+            {
+                words.push(vector.len() as u16);
+                words.extend((0..4).map(|part| (fingerprint >> (16 * part)) as u16));
+                words.extend(vector.iter().map(|&word| word as u16));
+            } else {
+                self.widen();
+            }
+        }
+        if let Words::Wide(words) = &mut self.words {
+            words.extend([vector.len() as u32, fingerprint as u32, (fingerprint >> 32) as u32]);
+            words.extend_from_slice(vector);
+        }
+        let place = self.number * CHUNK + self.count;
+        self.log.extend_from_slice(&parent.to_le_bytes()[..5]);
+        self.log.push(match u8::try_from(ordinal) {
+            Ok(ordinal) if ordinal != LARGE => ordinal,
+            _ => {
+                let mut large = log.large.lock().unwrap_or_else(PoisonError::into_inner);
+                large.insert(place, ordinal);
+                LARGE
+            }
+        });
+        self.count += 1;
+        self.count == CHUNK
+    }
+
+    /// Turns half words into words.
+    fn widen(&mut self) {
+        let Words::Narrow(narrow) = &self.words else { return };
+        let mut wide = Vec::with_capacity(narrow.len());
+        let mut at = 0;
+        while at < narrow.len() {
+            let len = narrow[at] as usize;
+            let word = |at: usize| u32::from(narrow[at]);
+            wide.extend([
+                len as u32,
+                word(at + 2) << 16 | word(at + 1),
+                word(at + 4) << 16 | word(at + 3),
+            ]);
+            wide.extend((at + 5..at + 5 + len).map(word));
+            at += 5 + len;
+        }
+        self.words = Words::Wide(wide);
+    }
+}
+
+/// Where every state came from.
+#[derive(Default)]
+pub(crate) struct Log {
+    parts: RwLock<Vec<Box<[u8]>>>,
+    large: Mutex<FxHashMap<u64, u32>>,
+    numbers: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Log {
+    /// The initial state that a state goes back to, and the ordinals of the steps from there.
+    pub fn path(&self, mut place: u64) -> (usize, Vec<u32>) {
+        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ordinals = Vec::new();
+        loop {
+            let part = &parts[(place / CHUNK) as usize];
+            let entry = &part[(place % CHUNK) as usize * ENTRY..][..ENTRY];
+            let mut parent = [0; 8];
+            parent[..5].copy_from_slice(&entry[..5]);
+            let ordinal = match entry[5] {
+                LARGE => large.get(&place).copied().unwrap_or_default(),
+                ordinal => u32::from(ordinal),
+            };
+            place = u64::from_le_bytes(parent);
+            if place == NO_PARENT {
+                ordinals.reverse();
+                return (ordinal as usize, ordinals);
+            }
+            ordinals.push(ordinal);
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    fn keep(&self, number: u64, mut log: Vec<u8>) {
+        log.shrink_to_fit();
+        self.bytes.fetch_add(log.len() as u64 + 16, Relaxed);
+        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        if parts.len() <= number as usize {
+            parts.resize_with(number as usize + 1, Box::default);
+        }
+        parts[number as usize] = log.into();
+    }
+}
+
+/// The states of the next level, filled by one thread.
+pub(crate) struct Output {
+    open: Option<Builder>,
+}
+
+impl Output {
+    pub fn new() -> Self {
+        Output { open: None }
+    }
+
+    /// Adds a state that was found from `parent`.
+    #[inline]
+    pub fn push(
+        &mut self,
+        fingerprint: u64,
+        vector: &[u32],
+        parent: u64,
+        ordinal: u32,
+        to: &Level,
+    ) {
+        let builder = self.open.get_or_insert_with(|| Builder::new(&to.log));
+        if builder.push(fingerprint, vector, parent, ordinal, &to.log) {
+            self.seal(to);
+        }
+    }
+
+    /// Adds an initial state.
+    pub fn push_initial(&mut self, fingerprint: u64, vector: &[u32], number: usize, to: &Level) {
+        self.push(fingerprint, vector, NO_PARENT, number as u32, to);
+    }
+
+    /// Hands over what is not yet a whole chunk.
+    pub fn seal(&mut self, to: &Level) {
+        if let Some(Builder { mut words, log, number, count }) = self.open.take() {
+            match &mut words {
+                Words::Narrow(words) => words.shrink_to_fit(),
+                Words::Wide(words) => words.shrink_to_fit(),
+            }
+            to.log.keep(number, log);
+            let chunk = Chunk { words, first: number * CHUNK, count };
+            to.add(chunk);
+        }
+    }
+}
+
+/// The level that is being found, and the log of all levels.
+#[derive(Default)]
+pub(crate) struct Level {
+    pub log: Log,
+    next: Mutex<Vec<Chunk>>,
+    bytes: AtomicU64,
+}
+
+impl Level {
+    fn add(&self, chunk: Chunk) {
+        self.bytes.fetch_add(chunk.bytes(), Relaxed);
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+    }
+
+    /// What was found since the last call.
+    pub fn take(&self) -> Vec<Chunk> {
+        std::mem::take(&mut *self.next.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Says that a chunk is done with.
+    pub fn release(&self, chunk: Chunk) {
+        self.bytes.fetch_sub(chunk.bytes(), Relaxed);
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed) + self.log.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_come_back_as_they_went_in_narrow_or_wide() {
+        let level = Level::default();
+        let mut output = Output::new();
+        let vector = |n: u32| vec![n, 7, if n > 1_500 { 1 << 20 } else { 3 }];
+        output.push_initial(99, &vector(0), 2, &level);
+        for n in 1..3_000u32 {
+            output.push(u64::from(n) << 33 | 5, &vector(n), u64::from(n) - 1, n % 300, &level);
+        }
+        output.seal(&level);
+        let chunks = level.take();
+        let mut seen = 0;
+        for chunk in &chunks {
+            let mut from = Some((0, 0));
+            while let Some(start) = from {
+                let mut buffer = Vec::new();
+                from = chunk.read(start, &mut buffer, |_, fingerprint, buffer| {
+                    assert_eq!(*buffer, vector(seen));
+                    let expected = if seen == 0 { 99 } else { u64::from(seen) << 33 | 5 };
+                    assert_eq!(fingerprint, expected);
+                    seen += 1;
+                    buffer.clear();
+                    seen % 7 != 0
+                });
+            }
+        }
+        assert_eq!(seen, 3_000);
+        let (start, ordinals) = level.log.path(2_999);
+        assert_eq!(start, 2);
+        assert_eq!(ordinals, (1..3_000).map(|n| n % 300).collect::<Vec<_>>());
+    }
+}

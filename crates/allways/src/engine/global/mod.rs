@@ -1,0 +1,142 @@
+//! Engine `global`: stateful search over global vectors.
+//!
+//! A global state is a vector of interned numbers; what is remembered of it is a 64-bit
+//! fingerprint (or, exactly, the vector). The search is complete because every inserted state is
+//! expanded and every step of the reference semantics ([`World`](crate::model::world::World)) is a
+//! candidate; it is sound because a violation is replayed on that semantics before it is reported.
+//! A collision of fingerprints can hide a state; its probability is part of the outcome.
+//!
+//! Properties are tested in a state only if the step to it changed something that a property
+//! reads: otherwise they read what they read in its parent, where they were tested before.
+
+mod bfs;
+mod dfs;
+mod frontier;
+mod rebuild;
+mod worker;
+
+use super::budget::Budget;
+use super::options::{Options, Search};
+use super::{Findings, Found};
+use crate::error::Error;
+use crate::model::node::Node;
+use crate::model::property::PropertyKind;
+use crate::model::system::System;
+use crate::outcome::Statistics;
+use crate::space::Space;
+use crate::space::local::{LocalSpace, SpaceOptions};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use worker::Shared;
+
+/// Runs the search that the options ask for.
+pub(crate) fn search<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Findings, Error> {
+    let symmetry = symmetry_of(system, options)?;
+    let space = LocalSpace::new(
+        system,
+        SpaceOptions {
+            determinism_guard: options.determinism_guard,
+            verify_aux: options.verify_aux,
+            symmetry: symmetry.is_some(),
+        },
+    )?;
+    let findings = explore(&space, options, budget, symmetry)?;
+    if options.verify_aux {
+        space.verify_aux()?;
+    }
+    Ok(findings)
+}
+
+/// The groups of interchangeable nodes, if symmetry is asked for and possible.
+fn symmetry_of<'a, N: Node>(
+    system: &'a System<N>,
+    options: &Options,
+) -> Result<Option<&'a [Vec<usize>]>, Error> {
+    if !options.symmetry {
+        return Ok(None);
+    }
+    let refuse = |why: &str| Err(Error::Options(format!("symmetry cannot be used: {why}")));
+    if system.groups.is_empty() {
+        return refuse("the system declares no nodes interchangeable");
+    }
+    if !system.observers.is_empty() {
+        return refuse("observers may tell nodes apart");
+    }
+    if system.faults.partitions > 0 && !system.faults.cuts.is_empty() {
+        return refuse("partitions tell nodes apart");
+    }
+    if system.scripts.iter().any(|script| script.len() > 1) {
+        return refuse("calls in sequence tell nodes apart");
+    }
+    Ok(Some(&system.groups))
+}
+
+/// The search itself: knows nothing of the system's types.
+fn explore(
+    space: &dyn Space,
+    options: &Options,
+    budget: &Budget,
+    symmetry: Option<&[Vec<usize>]>,
+) -> Result<Findings, Error> {
+    let threads = options.thread_count().max(1);
+    let shared = Shared::new(space, budget, threads, options.exact, symmetry);
+    match options.search {
+        Search::Dfs => dfs::search(&shared)?,
+        Search::Bfs | Search::Classic => bfs::search(&shared)?,
+    }
+    let statistics = statistics(space, &shared, options);
+    let ends = shared.into_ends();
+    if let Some(error) = ends.error {
+        return Err(error);
+    }
+    let violation = match ends.violation {
+        Some((what, path)) => Some(Found { what, run: rebuild::run(space, &path, symmetry)? }),
+        None => None,
+    };
+    let mut witnesses = Vec::new();
+    for path in &ends.witnesses {
+        witnesses.push(match path {
+            Some(path) => Some(rebuild::run(space, path, symmetry)?),
+            None => None,
+        });
+    }
+    let properties = &space.layout().properties;
+    let stopped_early = !properties.is_empty()
+        && properties
+            .iter()
+            .zip(&witnesses)
+            .all(|((kind, _), witness)| *kind == PropertyKind::Sometimes && witness.is_some());
+    let bound = if stopped_early { None } else { ends.bound };
+    Ok(Findings { violation, witnesses, bound, stopped_early, statistics })
+}
+
+fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Statistics {
+    let costs = space.costs();
+    let unique = shared.unique();
+    let generated = shared.generated.load(Relaxed);
+    let depth_first = options.search == Search::Dfs;
+    Statistics {
+        unique_states: Some(unique),
+        generated_states: Some(generated),
+        transitions: Some(generated.saturating_sub(1)),
+        handler_executions: Some(costs.handler_executions),
+        guard_executions: Some(costs.guard_executions),
+        memo_lookups: Some(shared.lookups.load(Relaxed)),
+        memo_misses: Some(shared.misses.load(Relaxed)),
+        local_states: Some(costs.local_states),
+        local_events: Some(costs.local_events),
+        depth: Some(shared.depth.load(Relaxed)),
+        stack_pushes: depth_first.then(|| shared.stack_pushes.load(Relaxed)),
+        user_time: Some(Duration::from_nanos(costs.user_nanos)),
+        // Among n states each pair collides with probability 2^-64.
+        collision_probability: Some(match options.exact {
+            true => 0.0,
+            false => unique as f64 * (unique as f64 - 1.0).max(0.0) / 2f64.powi(65),
+        }),
+        ..Statistics::default()
+    }
+}

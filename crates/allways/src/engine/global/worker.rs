@@ -1,0 +1,427 @@
+//! What the threads of a global search share, and what each of them does alike in any order of
+//! exploration: insert, test properties, report.
+
+use crate::engine::FoundWhat;
+use crate::engine::budget::Budget;
+use crate::engine::expand::{Candidate, Expander, Touches};
+use crate::error::Error;
+use crate::model::property::PropertyKind;
+use crate::outcome::Bound;
+use crate::space::exact::ExactSet;
+use crate::space::symmetry::Symmetry;
+use crate::space::table::{Insert, Session, Table};
+use crate::space::{Initial, Space};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// At most this many candidates are inserted under one session of the table, give or take those of
+/// one state.
+pub(crate) const BATCH: usize = 512;
+
+/// The way to a global state: an initial state, and the ordinals of the steps from there.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Path {
+    pub start: usize,
+    pub ordinals: Vec<u32>,
+}
+
+impl Path {
+    pub fn then(mut self, ordinal: u32) -> Self {
+        self.ordinals.push(ordinal);
+        self
+    }
+}
+
+/// What all threads of a search share.
+pub(crate) struct Shared<'a> {
+    pub space: &'a dyn Space,
+    pub budget: &'a Budget,
+    pub threads: usize,
+    pub groups: Option<&'a [Vec<usize>]>,
+    pub table: Table,
+    pub exact: Option<ExactSet>,
+    /// Set when the search is over: nobody need go on.
+    pub over: AtomicBool,
+    pub generated: AtomicU64,
+    pub depth: AtomicU64,
+    pub stack_pushes: AtomicU64,
+    pub lookups: AtomicU64,
+    pub misses: AtomicU64,
+    memo_bytes: AtomicU64,
+    ends: Mutex<Ends>,
+    witnessed: Vec<AtomicBool>,
+}
+
+/// How the search ended, as far as it has.
+#[derive(Default)]
+pub(crate) struct Ends {
+    pub error: Option<Error>,
+    pub violation: Option<(FoundWhat, Path)>,
+    pub witnesses: Vec<Option<Path>>,
+    pub bound: Option<Bound>,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(
+        space: &'a dyn Space,
+        budget: &'a Budget,
+        threads: usize,
+        exact: bool,
+        groups: Option<&'a [Vec<usize>]>,
+    ) -> Self {
+        let properties = space.layout().properties.len();
+        Shared {
+            space,
+            budget,
+            threads,
+            groups,
+            table: Table::new(),
+            exact: exact.then(ExactSet::new),
+            over: AtomicBool::new(false),
+            generated: AtomicU64::new(0),
+            depth: AtomicU64::new(0),
+            stack_pushes: AtomicU64::new(0),
+            lookups: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            memo_bytes: AtomicU64::new(0),
+            ends: Mutex::new(Ends { witnesses: vec![None; properties], ..Ends::default() }),
+            witnessed: (0..properties).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    fn ends(&self) -> std::sync::MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn into_ends(self) -> Ends {
+        self.ends.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many distinct states there are so far.
+    pub fn unique(&self) -> u64 {
+        self.exact.as_ref().map_or_else(|| self.table.len(), ExactSet::len)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    /// The search cannot go on.
+    pub fn fail(&self, error: Error) {
+        self.ends().error.get_or_insert(error);
+        self.over.store(true, Relaxed);
+    }
+
+    /// A violation, unless one was found already that is no longer than this one.
+    pub fn violate(&self, what: FoundWhat, path: Path) {
+        let mut ends = self.ends();
+        let shorter = |(_, known): &(FoundWhat, Path)| path.ordinals.len() < known.ordinals.len();
+        if ends.violation.as_ref().is_none_or(shorter) {
+            ends.violation = Some((what, path));
+        }
+        self.over.store(true, Relaxed);
+    }
+
+    /// Something kept the search from covering everything; `stop` if it is to end.
+    pub fn bounded(&self, bound: Bound, stop: bool) {
+        self.ends().bound.get_or_insert(bound);
+        if stop {
+            self.over.store(true, Relaxed);
+        }
+    }
+
+    fn witness(&self, property: usize, path: Path) {
+        if self.witnessed[property].swap(true, Relaxed) {
+            return;
+        }
+        self.ends().witnesses[property] = Some(path);
+        // Only if there is nothing left to refute or to find.
+        let properties = self.space.layout().properties.iter();
+        let all = properties.zip(&self.witnessed).all(|((kind, _), witnessed)| {
+            *kind == PropertyKind::Sometimes && witnessed.load(Relaxed)
+        });
+        if all {
+            self.over.store(true, Relaxed);
+        }
+    }
+
+    /// Tells progress and stops the search if a bound is reached.
+    pub fn pulse(&self, frontier: u64, stored: u64) {
+        let states = self.unique();
+        let memory = stored
+            + self.table.bytes()
+            + self.exact.as_ref().map_or(0, ExactSet::bytes)
+            + self.memo_bytes.load(Relaxed);
+        let progress = &self.budget.progress;
+        progress.states.store(states, Relaxed);
+        progress.generated.store(self.generated.load(Relaxed), Relaxed);
+        progress.depth.store(self.depth.load(Relaxed), Relaxed);
+        progress.frontier.store(frontier, Relaxed);
+        progress.memory.store(memory, Relaxed);
+        if let Some(bound) = self.budget.reached(states, memory) {
+            self.bounded(bound, true);
+        }
+    }
+}
+
+/// One thread of a search.
+pub(crate) struct Worker<'a> {
+    pub shared: &'a Shared<'a>,
+    pub expander: Expander<'a>,
+    symmetry: Option<Symmetry<'a>>,
+    next: Vec<u32>,
+    sorted: Vec<u32>,
+    /// Whether there is a property that forbids terminal states.
+    watches_stuck: bool,
+    told_bytes: u64,
+}
+
+/// A state that turned out to be new.
+pub(crate) struct New<'w> {
+    pub vector: &'w [u32],
+    pub fingerprint: u64,
+}
+
+impl<'a> Worker<'a> {
+    pub fn new(shared: &'a Shared<'a>) -> Self {
+        let layout = shared.space.layout();
+        Worker {
+            shared,
+            expander: Expander::new(shared.space, shared.exact.is_some()),
+            symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
+            next: Vec::new(),
+            sorted: Vec::new(),
+            watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
+            told_bytes: 0,
+        }
+    }
+
+    /// Whether fingerprints alone decide what is new; otherwise vectors must be made first.
+    pub fn by_fingerprint(&self) -> bool {
+        self.symmetry.is_none() && self.shared.exact.is_none()
+    }
+
+    /// The initial states: calls `each` with number, vector and fingerprint of each that is new.
+    pub fn start(&mut self, mut each: impl FnMut(usize, New<'_>)) -> Result<(), Error> {
+        let vectors = match self.shared.space.initial()? {
+            Initial::Vectors(vectors) => vectors,
+            Initial::Panicked(message) => {
+                self.shared.violate(FoundWhat::Panic(message), Path::default());
+                return Ok(());
+            }
+        };
+        for (start, vector) in vectors.into_iter().enumerate() {
+            self.shared.generated.fetch_add(1, Relaxed);
+            let (vector, fingerprint) = self.representative(vector)?;
+            if self.insert(fingerprint, &vector) {
+                each(start, New { vector: &vector, fingerprint });
+                self.judge(&vector, || Path { start, ordinals: Vec::new() })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn representative(&mut self, vector: Vec<u32>) -> Result<(Vec<u32>, u64), Error> {
+        match &mut self.symmetry {
+            Some(symmetry) => symmetry.representative(&vector),
+            None => {
+                let fingerprint =
+                    self.shared.space.layout().fingerprint(self.shared.space, &vector);
+                Ok((vector, fingerprint))
+            }
+        }
+    }
+
+    /// Inserts one state; true if it is new.
+    fn insert(&mut self, fingerprint: u64, vector: &[u32]) -> bool {
+        if let Some(exact) = &self.shared.exact {
+            self.sorted.clear();
+            self.sorted.extend_from_slice(vector);
+            self.sorted[self.expander.layout().flight_base..].sort_unstable();
+            return exact.insert(fingerprint, &self.sorted);
+        }
+        loop {
+            let session = self.shared.table.session(1, self.shared.threads);
+            match session.insert(fingerprint) {
+                Insert::New => {
+                    self.shared.table.add_len(1);
+                    return true;
+                }
+                Insert::Known => return false,
+                Insert::Full => {
+                    drop(session);
+                    self.shared.table.grow_segment_of(fingerprint);
+                }
+            }
+        }
+    }
+
+    /// Inserts candidates of parents and calls `each` for every one that is new, with its index
+    /// and its vector. Returns how many were new.
+    pub fn insert_batch<'v>(
+        &mut self,
+        candidates: &[Candidate],
+        parent_of: impl Fn(u32) -> (&'v [u32], u64),
+        mut session: Option<Session<'a>>,
+        mut each: impl FnMut(&mut Self, usize, New<'_>) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let mut new = 0;
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidate.touches == Touches::Panic {
+                continue;
+            }
+            let (parent, parent_fingerprint) = parent_of(candidate.parent);
+            if let Some(open) = &session {
+                match open.insert(candidate.fingerprint) {
+                    Insert::Known => continue,
+                    Insert::New => {}
+                    Insert::Full => {
+                        // Growing waits for all sessions, this one too.
+                        drop(session.take());
+                        self.shared.table.grow_segment_of(candidate.fingerprint);
+                        let open = self.shared.table.session(0, 0);
+                        let inserted = open.insert(candidate.fingerprint);
+                        session = Some(open);
+                        if inserted != Insert::New {
+                            continue;
+                        }
+                    }
+                }
+                let mut next = std::mem::take(&mut self.next);
+                self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
+                new += 1;
+                each(self, index, New { vector: &next, fingerprint: candidate.fingerprint })?;
+                self.next = next;
+            } else {
+                let mut next = std::mem::take(&mut self.next);
+                self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
+                if self.symmetry.is_some() && candidate.touches == Touches::Reads {
+                    self.check_blindness(&next)?;
+                }
+                let (next, fingerprint) = match &mut self.symmetry {
+                    Some(symmetry) => symmetry.representative(&next)?,
+                    None => (next, candidate.fingerprint),
+                };
+                if self.insert(fingerprint, &next) {
+                    each(self, index, New { vector: &next, fingerprint })?;
+                }
+                self.next = next;
+            }
+        }
+        if session.is_some() {
+            drop(session);
+            self.shared.table.add_len(new);
+        }
+        Ok(new)
+    }
+
+    /// Properties must not tell interchangeable nodes apart.
+    fn check_blindness(&mut self, vector: &[u32]) -> Result<(), Error> {
+        let Some(symmetry) = &mut self.symmetry else { return Ok(()) };
+        let (other, _) = symmetry.representative(vector)?;
+        let layout = self.expander.layout();
+        for property in 0..layout.properties.len() {
+            let here = self.expander.memo.test(property, layout, vector)?;
+            if here != self.expander.memo.test(property, layout, &other)? {
+                return Err(Error::System(
+                    "a property tells nodes apart that are declared interchangeable".to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tests the properties in a new state.
+    #[inline]
+    pub fn judge(&mut self, vector: &[u32], path: impl Fn() -> Path) -> Result<(), Error> {
+        let layout = self.expander.layout();
+        for (property, (kind, _)) in layout.properties.iter().enumerate() {
+            match kind {
+                PropertyKind::Always => {
+                    if !self.expander.memo.test(property, layout, vector)? {
+                        self.shared.violate(FoundWhat::Always(property), path());
+                    }
+                }
+                PropertyKind::Sometimes => {
+                    if !self.shared.witnessed[property].load(Relaxed)
+                        && self.expander.memo.test(property, layout, vector)?
+                    {
+                        self.shared.witness(property, path());
+                    }
+                }
+                PropertyKind::NeverStuck => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports the panics among candidates, and the state if it is stuck and must not be.
+    pub fn judge_expansion(
+        &mut self,
+        vector: &[u32],
+        candidates: &[Candidate],
+        goes_on: bool,
+        path: impl Fn() -> Path,
+    ) -> Result<(), Error> {
+        if !goes_on && self.watches_stuck {
+            let layout = self.expander.layout();
+            for (property, (kind, _)) in layout.properties.iter().enumerate() {
+                if *kind == PropertyKind::NeverStuck
+                    && !self.expander.memo.test(property, layout, vector)?
+                {
+                    self.shared.violate(FoundWhat::Stuck(property), path());
+                }
+            }
+        }
+        for (ordinal, candidate) in candidates.iter().enumerate() {
+            if candidate.touches == Touches::Panic {
+                let message = self.expander.panic_message(vector, candidate)?;
+                self.shared.violate(FoundWhat::Panic(message), path().then(ordinal as u32));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some candidate of a state leads to a state that is not known.
+    pub fn leads_on(
+        &mut self,
+        vector: &[u32],
+        fingerprint: u64,
+        candidates: &[Candidate],
+    ) -> Result<bool, Error> {
+        for candidate in candidates {
+            if candidate.touches == Touches::Panic {
+                return Ok(true);
+            }
+            let mut next = std::mem::take(&mut self.next);
+            self.expander.apply(vector, fingerprint, candidate, &mut next)?;
+            let (mut next, fingerprint) = self.representative(next)?;
+            let known = match &self.shared.exact {
+                Some(exact) => {
+                    next[self.expander.layout().flight_base..].sort_unstable();
+                    exact.contains(fingerprint, &next)
+                }
+                None => self.shared.table.session(0, 0).contains(fingerprint),
+            };
+            self.next = next;
+            if !known {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds this thread's numbers to the shared ones.
+    pub fn tell_bytes(&mut self) {
+        let bytes = self.expander.memo.bytes();
+        self.shared.memo_bytes.fetch_add(bytes.wrapping_sub(self.told_bytes), Relaxed);
+        self.told_bytes = bytes;
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.shared.lookups.fetch_add(self.expander.memo.lookups, Relaxed);
+        self.shared.misses.fetch_add(self.expander.memo.misses, Relaxed);
+    }
+}

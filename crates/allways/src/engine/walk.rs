@@ -1,0 +1,321 @@
+//! Engine `walk`: seeded random runs, for spaces that cannot be finished.
+//!
+//! Each run starts at an initial state and takes one of the possible steps, all equally likely,
+//! until nothing can happen or the depth bound is reached. A run is determined by the seed and its
+//! number, whatever the number of threads, so a seed repeats its runs. Never complete: the outcome
+//! says how many runs there were and how many distinct states they met.
+
+use super::budget::Budget;
+use super::expand::{Candidate, Expander, Touches};
+use super::options::Options;
+use super::{Findings, Found, FoundWhat};
+use crate::error::Error;
+use crate::model::node::Node;
+use crate::model::property::PropertyKind;
+use crate::model::run_event::RunEvent;
+use crate::model::system::System;
+use crate::outcome::{Bound, Run, Statistics};
+use crate::space::local::{LocalSpace, SpaceOptions};
+use crate::space::table::{Insert, Table};
+use crate::space::{Initial, Space};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Runs are cut off here unless the options say otherwise.
+const DEFAULT_DEPTH: u64 = 10_000;
+
+/// SplitMix64: small, good enough to choose steps, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64, run: u64) -> Self {
+        let mut random = Random(seed ^ run.wrapping_mul(0xA076_1D64_78BD_642F));
+        random.next();
+        random
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+/// What the threads share.
+struct Walks<'a> {
+    space: &'a dyn Space,
+    budget: &'a Budget,
+    options: &'a Options,
+    initial: Vec<Vec<u32>>,
+    table: Table,
+    next_run: AtomicU64,
+    finished: AtomicU64,
+    generated: AtomicU64,
+    deepest: AtomicU64,
+    /// The number of the first run known to violate: later ones need not be made.
+    limit: AtomicU64,
+    over: AtomicBool,
+    ends: Mutex<Ends>,
+}
+
+#[derive(Default)]
+struct Ends {
+    error: Option<Error>,
+    violation: Option<(u64, Found)>,
+    witnesses: Vec<Option<(u64, Run)>>,
+    bound: Option<Bound>,
+}
+
+/// Makes the runs.
+pub(crate) fn search<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Findings, Error> {
+    if options.symmetry || options.exact {
+        return Err(Error::Options(
+            "engine walk keeps no states: --symmetry and --exact make no sense with it".to_owned(),
+        ));
+    }
+    let guard = SpaceOptions {
+        determinism_guard: options.determinism_guard,
+        verify_aux: options.verify_aux,
+        symmetry: false,
+    };
+    let space = LocalSpace::new(system, guard)?;
+    let initial = match space.initial()? {
+        Initial::Vectors(vectors) => vectors,
+        Initial::Panicked(message) => {
+            return Ok(Findings {
+                violation: Some(Found { what: FoundWhat::Panic(message), run: Run::default() }),
+                ..Findings::default()
+            });
+        }
+    };
+    let walks = Walks {
+        space: &space,
+        budget,
+        options,
+        initial,
+        table: Table::new(),
+        next_run: AtomicU64::new(0),
+        finished: AtomicU64::new(0),
+        generated: AtomicU64::new(0),
+        deepest: AtomicU64::new(0),
+        limit: AtomicU64::new(options.runs),
+        over: AtomicBool::new(false),
+        ends: Mutex::new(Ends {
+            witnesses: system.properties.iter().map(|_| None).collect(),
+            ..Ends::default()
+        }),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..options.thread_count().max(1) {
+            scope.spawn(|| walks.work());
+        }
+    });
+    if options.verify_aux {
+        space.verify_aux()?;
+    }
+    walks.findings()
+}
+
+impl Walks<'_> {
+    fn ends(&self) -> std::sync::MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut expander = Expander::new(self.space, false);
+        while !self.over.load(Relaxed) {
+            let run = self.next_run.fetch_add(1, Relaxed);
+            if run >= self.limit.load(Relaxed) {
+                break;
+            }
+            if let Err(error) = self.walk(run, &mut expander) {
+                self.ends().error.get_or_insert(error);
+                self.over.store(true, Relaxed);
+            }
+            self.finished.fetch_add(1, Relaxed);
+            let progress = &self.budget.progress;
+            progress.runs.store(self.finished.load(Relaxed), Relaxed);
+            progress.states.store(self.table.len(), Relaxed);
+            progress.generated.store(self.generated.load(Relaxed), Relaxed);
+            progress.depth.store(self.deepest.load(Relaxed), Relaxed);
+            progress.memory.store(self.table.bytes(), Relaxed);
+            self.look_at_bounds();
+        }
+    }
+
+    fn look_at_bounds(&self) {
+        if let Some(bound) = self.budget.reached(self.table.len(), self.table.bytes()) {
+            self.ends().bound.get_or_insert(bound);
+            self.over.store(true, Relaxed);
+        }
+    }
+
+    fn walk(&self, number: u64, expander: &mut Expander<'_>) -> Result<(), Error> {
+        let layout = self.space.layout();
+        let mut random = Random::new(self.options.seed, number);
+        let start = random.below(self.initial.len());
+        let mut vector = self.initial[start].clone();
+        let mut fingerprint = layout.fingerprint(self.space, &vector);
+        let mut steps: Vec<(Vec<u32>, Candidate)> = Vec::new();
+        let mut candidates = Vec::new();
+        let mut next = Vec::new();
+        let max_depth = self.options.max_depth.unwrap_or(DEFAULT_DEPTH);
+        let mut touches = Touches::Reads;
+        loop {
+            self.count(fingerprint);
+            if touches == Touches::Reads && self.judge(number, start, &vector, &steps, expander)? {
+                break;
+            }
+            candidates.clear();
+            let expansion = expander.expand(&vector, fingerprint, 0, &mut candidates)?;
+            if !expansion.goes_on && self.judge_stuck(number, start, &vector, &steps, expander)? {
+                break;
+            }
+            if candidates.is_empty() || steps.len() as u64 >= max_depth {
+                break;
+            }
+            let candidate = candidates[random.below(candidates.len())];
+            steps.push((vector.clone(), candidate));
+            if candidate.touches == Touches::Panic {
+                let message = expander.panic_message(&vector, &candidate)?;
+                let run = run_of(start, &steps, expander)?;
+                self.violate(number, FoundWhat::Panic(message), run);
+                break;
+            }
+            fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
+            std::mem::swap(&mut vector, &mut next);
+            touches = candidate.touches;
+            if steps.len().is_multiple_of(1_024) {
+                self.look_at_bounds();
+                if self.over.load(Relaxed) {
+                    break;
+                }
+            }
+        }
+        self.deepest.fetch_max(steps.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    fn count(&self, fingerprint: u64) {
+        self.generated.fetch_add(1, Relaxed);
+        let session = self.table.session(64, self.options.thread_count());
+        match session.insert(fingerprint) {
+            Insert::New => self.table.add_len(1),
+            Insert::Known => {}
+            Insert::Full => {
+                drop(session);
+                self.table.grow_segment_of(fingerprint);
+            }
+        }
+    }
+
+    /// Tests the properties; true if one is violated.
+    fn judge(
+        &self,
+        number: u64,
+        start: usize,
+        vector: &[u32],
+        steps: &[(Vec<u32>, Candidate)],
+        expander: &mut Expander<'_>,
+    ) -> Result<bool, Error> {
+        let layout = self.space.layout();
+        for (property, (kind, _)) in layout.properties.iter().enumerate() {
+            if *kind == PropertyKind::NeverStuck {
+                continue;
+            }
+            let holds = expander.memo.test(property, layout, vector)?;
+            if *kind == PropertyKind::Always && !holds {
+                let run = run_of(start, steps, expander)?;
+                self.violate(number, FoundWhat::Always(property), run);
+                return Ok(true);
+            }
+            if *kind == PropertyKind::Sometimes && holds {
+                let earlier = |(known, _): &(u64, Run)| *known <= number;
+                if !self.ends().witnesses[property].as_ref().is_some_and(earlier) {
+                    let run = run_of(start, steps, expander)?;
+                    self.ends().witnesses[property] = Some((number, run));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn judge_stuck(
+        &self,
+        number: u64,
+        start: usize,
+        vector: &[u32],
+        steps: &[(Vec<u32>, Candidate)],
+        expander: &mut Expander<'_>,
+    ) -> Result<bool, Error> {
+        let layout = self.space.layout();
+        for (property, (kind, _)) in layout.properties.iter().enumerate() {
+            if *kind == PropertyKind::NeverStuck && !expander.memo.test(property, layout, vector)? {
+                let run = run_of(start, steps, expander)?;
+                self.violate(number, FoundWhat::Stuck(property), run);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps the violation of the run with the smallest number, so that threads do not matter.
+    fn violate(&self, number: u64, what: FoundWhat, run: Run) {
+        self.limit.fetch_min(number, Relaxed);
+        let mut ends = self.ends();
+        if ends.violation.as_ref().is_none_or(|(known, _)| number < *known) {
+            ends.violation = Some((number, Found { what, run }));
+        }
+    }
+
+    fn findings(self) -> Result<Findings, Error> {
+        let ends = self.ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = ends.error {
+            return Err(error);
+        }
+        let costs = self.space.costs();
+        let generated = self.generated.load(Relaxed);
+        let runs = self.finished.load(Relaxed);
+        let statistics = Statistics {
+            unique_states: Some(self.table.len()),
+            generated_states: Some(generated),
+            transitions: Some(generated.saturating_sub(runs)),
+            handler_executions: Some(costs.handler_executions),
+            guard_executions: Some(costs.guard_executions),
+            local_states: Some(costs.local_states),
+            local_events: Some(costs.local_events),
+            runs: Some(runs),
+            depth: Some(self.deepest.load(Relaxed)),
+            user_time: Some(Duration::from_nanos(costs.user_nanos)),
+            ..Statistics::default()
+        };
+        Ok(Findings {
+            violation: ends.violation.map(|(_, found)| found),
+            witnesses: ends.witnesses.into_iter().map(|w| w.map(|(_, run)| run)).collect(),
+            bound: Some(ends.bound.unwrap_or(Bound::Runs)),
+            stopped_early: false,
+            statistics,
+        })
+    }
+}
+
+fn run_of(
+    start: usize,
+    steps: &[(Vec<u32>, Candidate)],
+    expander: &mut Expander<'_>,
+) -> Result<Run, Error> {
+    let events: Result<Vec<RunEvent>, Error> =
+        steps.iter().map(|(vector, candidate)| expander.describe(vector, candidate)).collect();
+    Ok(Run { start, events: events? })
+}

@@ -1,0 +1,692 @@
+//! The local space of a system: where user code runs and user types live.
+//!
+//! Each `(state, event)` is computed by whoever asks first, under the lock of one of 64 parts of
+//! the table of steps; everybody else finds it there. Threads keep what they have found in a
+//! [`Memo`](super::memo::Memo) of their own, so these locks are not on the hot path.
+//!
+//! The determinism guard lives here too: a step is executed again, and must do the same again.
+//! All of the first steps are, then one in sixteen.
+
+use super::hash::key;
+use super::intern::Interner;
+use super::queues::Queues;
+use super::vector::{Layout, domain};
+use super::{
+    Costs, EventId, EventInfo, FeedId, Happening, Initial, Next, Source, Space, StateId, StateInfo,
+    Step, StepEnd,
+};
+use crate::error::Error;
+use crate::model::aux::revealed;
+use crate::model::erased::Erased;
+use crate::model::event::{Event, Local};
+use crate::model::network::NetworkKind;
+use crate::model::node::{Id, Node};
+use crate::model::observer::Seen;
+use crate::model::property::Reads;
+use crate::model::rename::Renaming;
+use crate::model::run_event::RunEvent;
+use crate::model::step::{self, Done, Effect, End, guarded};
+use crate::model::system::System;
+use crate::model::world::{self, Action, Start, World};
+use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The parts of the table of steps, each with its lock.
+const PARTS: usize = 64;
+/// So many steps are all executed twice by the determinism guard, then one in sixteen.
+const GUARD_ALL: u64 = 4_096;
+/// For each state, at most this many variants in its auxiliary fields are remembered.
+const MAX_VARIANTS: usize = 4;
+
+type StepTable = Mutex<FxHashMap<(StateId, EventId), Arc<[Step]>>>;
+
+/// A system with everything interned that was met so far.
+pub(crate) struct LocalSpace<'a, N: Node> {
+    system: &'a System<N>,
+    layout: Layout,
+    queues: Queues,
+    states: Vec<Interner<Local<N>, StateInfo>>,
+    events: Interner<Envelope<N>, EventInfo>,
+    /// How many events each node has.
+    event_counts: Vec<AtomicU64>,
+    steps: Vec<StepTable>,
+    views: Interner<(usize, Erased), ()>,
+    observers: Interner<(usize, Erased), u64>,
+    feeds: Interner<Feed<N>, ()>,
+    crashes: Vec<EventId>,
+    options: SpaceOptions,
+    /// States that differ from the interned one in auxiliary fields only.
+    variants: Vec<Mutex<FxHashMap<StateId, Vec<Local<N>>>>>,
+    handler_executions: AtomicU64,
+    guard_executions: AtomicU64,
+    user_nanos: AtomicU64,
+}
+
+/// What a local space is asked to look out for.
+#[derive(Clone, Copy)]
+pub(crate) struct SpaceOptions {
+    pub determinism_guard: bool,
+    pub verify_aux: bool,
+    pub symmetry: bool,
+}
+
+/// An event and the node that handles it.
+struct Envelope<N: Node> {
+    to: Id,
+    event: Event<N>,
+}
+
+impl<N: Node> Clone for Envelope<N> {
+    fn clone(&self) -> Self {
+        Envelope { to: self.to, event: self.event.clone() }
+    }
+}
+
+impl<N: Node> PartialEq for Envelope<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to == other.to && self.event == other.event
+    }
+}
+
+impl<N: Node> Eq for Envelope<N> {}
+
+impl<N: Node> Hash for Envelope<N> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.to.hash(hasher);
+        self.event.hash(hasher);
+    }
+}
+
+/// What observers see of a step: the event, if one wants it, and the outputs.
+struct Feed<N: Node> {
+    node: Id,
+    event: Option<Event<N>>,
+    outputs: Vec<N::Output>,
+}
+
+impl<N: Node> Clone for Feed<N> {
+    fn clone(&self) -> Self {
+        Feed { node: self.node, event: self.event.clone(), outputs: self.outputs.clone() }
+    }
+}
+
+impl<N: Node> PartialEq for Feed<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node && self.event == other.event && self.outputs == other.outputs
+    }
+}
+
+impl<N: Node> Eq for Feed<N> {}
+
+impl<N: Node> Hash for Feed<N> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.node.hash(hasher);
+        self.event.hash(hasher);
+        self.outputs.hash(hasher);
+    }
+}
+
+impl<'a, N: Node> LocalSpace<'a, N> {
+    pub fn new(system: &'a System<N>, options: SpaceOptions) -> Result<Self, Error> {
+        let nodes = system.nodes.len();
+        let faults = &system.faults;
+        let has_faults = faults.crashes > 0
+            || (faults.partitions > 0 && !faults.cuts.is_empty())
+            || system.explores_drops()
+            || (system.network.duplications > 0 && system.network.kind != NetworkKind::Duplicating);
+        let properties = system.properties.iter().map(|property| match &property.reads {
+            Reads::Views { .. } => (property.kind, None),
+            Reads::Observer { observer, .. } => (property.kind, Some(*observer)),
+        });
+        let layout = Layout::new(
+            nodes,
+            system.observers.len(),
+            system.network.kind,
+            has_faults,
+            system.cut_groups(),
+            properties.collect(),
+        );
+        let mut space = LocalSpace {
+            system,
+            layout,
+            queues: Queues::new(),
+            states: (0..nodes).map(|_| Interner::new()).collect(),
+            events: Interner::new(),
+            event_counts: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
+            steps: (0..PARTS).map(|_| Mutex::default()).collect(),
+            views: Interner::new(),
+            observers: Interner::new(),
+            feeds: Interner::new(),
+            crashes: Vec::new(),
+            options,
+            variants: (0..nodes).map(|_| Mutex::default()).collect(),
+            handler_executions: AtomicU64::new(0),
+            guard_executions: AtomicU64::new(0),
+            user_nanos: AtomicU64::new(0),
+        };
+        // Feed zero is nothing.
+        let nothing = Feed { node: Id::new(0), event: None, outputs: Vec::new() };
+        space.feeds.intern(&nothing, |_| Ok::<_, Error>(()))?;
+        for node in 0..nodes {
+            let crash = space.intern_event(Id::new(node), Event::Crash)?;
+            space.crashes.push(crash);
+        }
+        Ok(space)
+    }
+
+    fn intern_event(&self, to: Id, event: Event<N>) -> Result<EventId, Error> {
+        let source = match &event {
+            Event::Message { from, .. } => Source::Node(from.index() as u32),
+            Event::Call { .. } => Source::Driver,
+            Event::Timer(_) | Event::Crash | Event::Restart => Source::Inside,
+        };
+        let envelope = Envelope { to, event };
+        let describe = |_| {
+            let node = to.index();
+            let local = self.event_counts[node].fetch_add(1, Relaxed) as u32;
+            Ok(EventInfo { key: key(domain::EVENT, &envelope), node: node as u32, local, source })
+        };
+        self.events.intern(&envelope, describe)
+    }
+
+    fn intern_state(&self, id: Id, local: &Local<N>) -> Result<StateId, Error> {
+        let node = id.index();
+        let number = self.states[node].intern(local, |_| {
+            let mut internal = Vec::new();
+            if !local.up {
+                if self.system.faults.restarts {
+                    internal.push(self.intern_event(id, Event::Restart)?);
+                }
+            } else if local.fires_left != Some(0) {
+                for timer in &local.timers {
+                    internal.push(self.intern_event(id, Event::Timer(timer.clone()))?);
+                }
+            }
+            Ok(StateInfo {
+                key: key(domain::STATE + node as u64, local),
+                internal: internal.into(),
+                up: local.up,
+                views: self.intern_views(&local.node)?.into(),
+            })
+        })?;
+        if self.options.verify_aux {
+            self.remember_variant(node, number, local);
+        }
+        Ok(number)
+    }
+
+    fn intern_views(&self, node: &N) -> Result<Vec<u32>, Error> {
+        let mut views = Vec::new();
+        for (index, property) in self.system.properties.iter().enumerate() {
+            views.push(match &property.reads {
+                Reads::Observer { .. } => 0,
+                Reads::Views { view, .. } => {
+                    let seen = guarded(|| view(node))
+                        .map_err(|message| world::property_panicked(&property.name, &message))?;
+                    self.views.intern(&(index, seen), |_| Ok::<_, Error>(()))?
+                }
+            });
+        }
+        Ok(views)
+    }
+
+    fn intern_observer(&self, observer: usize, state: Erased) -> Result<u32, Error> {
+        let entry = (observer, state);
+        let describe = |_| Ok(key(domain::OBSERVER + observer as u64, &entry.1));
+        self.observers.intern(&entry, describe)
+    }
+
+    /// Runs the handler, and again if the determinism guard says so.
+    fn execute(&self, id: Id, local: &Local<N>, event: &Event<N>) -> Result<Vec<Effect<N>>, Error> {
+        let started = Instant::now();
+        let effects = step::effects(self.system, id, local, event)?;
+        let before = self.handler_executions.fetch_add(effects.len() as u64, Relaxed);
+        let guard = self.options.determinism_guard
+            && !effects.is_empty()
+            && (before < GUARD_ALL || before % 16 == 0);
+        if guard {
+            self.guard_executions.fetch_add(effects.len() as u64, Relaxed);
+            let again = step::effects(self.system, id, local, event)?;
+            if let Some(difference) = difference(&effects, &again) {
+                return Err(Error::NonDeterministic {
+                    node: id.index(),
+                    state: format!("{:?}", local.node),
+                    event: event.to_string(),
+                    difference,
+                });
+            }
+        }
+        self.user_nanos.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        Ok(effects)
+    }
+
+    fn compute(&self, state: StateId, event_id: EventId) -> Result<Arc<[Step]>, Error> {
+        let envelope = self.events.value(event_id);
+        let (id, event) = (envelope.to, &envelope.event);
+        let local = self.states[id.index()].value(state);
+        let effects = self.execute(id, &local, event)?;
+        let on_queue =
+            matches!(event, Event::Message { .. }) && self.layout.network == NetworkKind::Ordered;
+        if effects.is_empty() && on_queue {
+            // The node is down: the message is lost at its door.
+            let next = Next { state, sends: Box::default(), feed: 0, stutter: false };
+            return Ok([Step { choices: Box::default(), end: StepEnd::Next(next) }].into());
+        }
+        if self.options.symmetry {
+            self.check_symmetry(id, &local, event, &effects)?;
+        }
+        let mut steps = Vec::new();
+        for Effect { choices, end } in effects {
+            let end = match end {
+                End::Panicked(message) => StepEnd::Panicked(message.into()),
+                End::Done(done) => {
+                    let next = self.next(id, event, done)?;
+                    let trivial = next.state == state && next.sends.is_empty();
+                    if trivial && next.feed == 0 && !next.stutter && !on_queue {
+                        continue;
+                    }
+                    StepEnd::Next(next)
+                }
+            };
+            steps.push(Step { choices: choices.into(), end });
+        }
+        Ok(steps.into())
+    }
+
+    fn next(&self, id: Id, event: &Event<N>, done: Done<N>) -> Result<Next, Error> {
+        let state = self.intern_state(id, &done.local)?;
+        let mut sends = Vec::new();
+        for (to, msg) in done.sends {
+            let event = self.intern_event(to, Event::Message { from: id, msg })?;
+            if self.layout.network != NetworkKind::Duplicating || !sends.contains(&event) {
+                sends.push(event);
+            }
+        }
+        if let Event::Call { next: Some(position), .. } = event {
+            let call = self.system.call_at(position.script as usize, position.at as usize);
+            if let Some((to, event)) = call {
+                sends.push(self.intern_event(to, event)?);
+            }
+        }
+        let feed = self.feed(id, event, done.outputs)?;
+        Ok(Next { state, sends: sends.into(), feed, stutter: done.stutter })
+    }
+
+    fn feed(&self, node: Id, event: &Event<N>, outputs: Vec<N::Output>) -> Result<FeedId, Error> {
+        let wanted = |seen: &Seen<'_, N>| {
+            guarded(|| self.system.observers.iter().any(|observer| observer.wants(seen)))
+                .map_err(|message| world::observer_panicked(&message))
+        };
+        if self.system.observers.is_empty() {
+            return Ok(0);
+        }
+        let event = if wanted(&world::seen(node, event))? { Some(event.clone()) } else { None };
+        let mut kept = Vec::new();
+        for output in outputs {
+            if wanted(&Seen::Output { node, output: &output })? {
+                kept.push(output);
+            }
+        }
+        if event.is_none() && kept.is_empty() {
+            return Ok(0);
+        }
+        self.feeds.intern(&Feed { node, event, outputs: kept }, |_| Ok(()))
+    }
+
+    fn see(&self, observer: usize, state: Erased, seen: Seen<'_, N>) -> Result<Erased, Error> {
+        let observer = &self.system.observers[observer];
+        guarded(|| match observer.wants(&seen) {
+            true => observer.observe(&state, seen),
+            false => state.clone(),
+        })
+        .map_err(|message| world::observer_panicked(&message))
+    }
+
+    fn vector(&self, world: &World<N>) -> Result<Vec<u32>, Error> {
+        let layout = &self.layout;
+        let mut vector = vec![0; layout.node_base];
+        layout.set_faults(&mut vector, world.faults);
+        for (node, local) in world.locals.iter().enumerate() {
+            vector.push(self.intern_state(Id::new(node), local)?);
+        }
+        for (observer, state) in world.observers.iter().enumerate() {
+            vector.push(self.intern_observer(observer, state.clone())?);
+        }
+        for (channel, queue) in world.queues.iter().enumerate() {
+            let (from, to) = (Id::new(channel / layout.nodes), Id::new(channel % layout.nodes));
+            let mut content = Vec::new();
+            for msg in queue {
+                content.push(self.intern_event(to, Event::Message { from, msg: msg.clone() })?);
+            }
+            vector.push(self.queues.of(&content, |event| self.event(event).key));
+        }
+        for (envelope, count) in &world.flight {
+            let event = self.intern_event(envelope.to, envelope.event.clone())?;
+            vector.extend(std::iter::repeat_n(event, *count as usize));
+        }
+        Ok(vector)
+    }
+
+    fn remember_variant(&self, node: usize, number: StateId, local: &Local<N>) {
+        let first = self.states[node].value(number);
+        if revealed(|| *first == *local) {
+            return;
+        }
+        let mut variants = self.variants[node].lock().unwrap_or_else(PoisonError::into_inner);
+        let known = variants.entry(number).or_default();
+        if known.len() < MAX_VARIANTS && revealed(|| !known.contains(local)) {
+            known.push(local.clone());
+        }
+    }
+
+    /// Tries to refute that auxiliary fields do not matter: every step taken in a state is taken
+    /// in its variants too, and must lead to the same, auxiliary fields aside; so must the views.
+    pub fn verify_aux(&self) -> Result<(), Error> {
+        let mut table: FxHashMap<(usize, StateId), Vec<EventId>> = FxHashMap::default();
+        for part in &self.steps {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            for &(state, event) in part.keys() {
+                let node = self.event(event).node as usize;
+                table.entry((node, state)).or_default().push(event);
+            }
+        }
+        for (node, variants) in self.variants.iter().enumerate() {
+            // Verifying a step may reveal new variants of where it leads: go on until none is new.
+            let mut done: FxHashMap<StateId, usize> = FxHashMap::default();
+            loop {
+                let mut todo = Vec::new();
+                for (&state, known) in
+                    variants.lock().unwrap_or_else(PoisonError::into_inner).iter()
+                {
+                    let from = done.insert(state, known.len()).unwrap_or(0);
+                    todo.extend(known[from..].iter().map(|variant| (state, variant.clone())));
+                }
+                if todo.is_empty() {
+                    break;
+                }
+                todo.sort_by_key(|(state, _)| *state);
+                for (state, variant) in todo {
+                    let events = table.get(&(node, state)).map_or(&[][..], Vec::as_slice);
+                    self.verify_variant(Id::new(node), state, &variant, events)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_variant(
+        &self,
+        id: Id,
+        state: StateId,
+        variant: &Local<N>,
+        events: &[EventId],
+    ) -> Result<(), Error> {
+        let node = id.index();
+        let first = self.states[node].value(state);
+        let unsound = |step: String, results: [String; 2]| Error::UnsoundAux {
+            node,
+            states: Box::new([format!("{:?}", first.node), format!("{:?}", variant.node)]),
+            step,
+            results: Box::new(results),
+        };
+        let views = self.intern_views(&variant.node)?;
+        let expected = self.states[node].info(state).views;
+        if let Some(at) = (0..views.len()).find(|&at| views[at] != expected[at]) {
+            let show = |view: u32| format!("{:?}", self.views.value(view).1);
+            let what = format!("reading the view of `{}`", self.system.properties[at].name);
+            return Err(unsound(what, [show(expected[at]), show(views[at])]));
+        }
+        for &event in events {
+            let envelope = self.events.value(event);
+            let ours = step::effects(self.system, id, &first, &envelope.event)?;
+            let theirs = step::effects(self.system, id, variant, &envelope.event)?;
+            if ours != theirs {
+                let show = |effects: &[Effect<N>]| {
+                    effects.iter().map(Effect::describe).collect::<Vec<_>>().join(" or ")
+                };
+                return Err(unsound(envelope.event.to_string(), [show(&ours), show(&theirs)]));
+            }
+            for effect in theirs {
+                if let End::Done(done) = effect.end {
+                    self.intern_state(id, &done.local)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Handling a renamed event in a renamed state must lead to the renamed result.
+    fn check_symmetry(
+        &self,
+        id: Id,
+        local: &Local<N>,
+        event: &Event<N>,
+        effects: &[Effect<N>],
+    ) -> Result<(), Error> {
+        for group in &self.system.groups {
+            for pair in group.windows(2) {
+                let swap = Renaming::swap(self.layout.nodes, pair[0], pair[1]);
+                let renamed = step::effects(
+                    self.system,
+                    swap.of(id),
+                    &self.rename_local(local, &swap),
+                    &self.renamed_event(event, &swap),
+                )?;
+                let same = effects.len() == renamed.len()
+                    && effects.iter().zip(&renamed).all(|(ours, theirs)| {
+                        match (&ours.end, &theirs.end) {
+                            (End::Done(ours), End::Done(theirs)) => {
+                                self.rename_local(&ours.local, &swap) == theirs.local
+                                    && self.same_sends(&ours.sends, &theirs.sends, &swap)
+                            }
+                            (End::Panicked(_), End::Panicked(_)) => true,
+                            _ => false,
+                        }
+                    });
+                if !same {
+                    return Err(Error::NotInterchangeable {
+                        node: id.index(),
+                        state: format!("{:?}", local.node),
+                        event: event.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether sends agree after renaming; their order matters only on an ordered network, and
+    /// there only between messages to one node.
+    fn same_sends(
+        &self,
+        ours: &[(Id, N::Msg)],
+        theirs: &[(Id, N::Msg)],
+        renaming: &Renaming,
+    ) -> bool {
+        let Some(renamer) = self.system.renamer else { return false };
+        let ours: Vec<_> =
+            ours.iter().map(|(to, msg)| (renaming.of(*to), (renamer.msg)(msg, renaming))).collect();
+        let to = |sends: &[(Id, N::Msg)], node: usize| -> Vec<N::Msg> {
+            sends.iter().filter(|(to, _)| to.index() == node).map(|(_, msg)| msg.clone()).collect()
+        };
+        ours.len() == theirs.len()
+            && (0..self.layout.nodes).all(|node| {
+                let (a, mut b) = (to(&ours, node), to(theirs, node));
+                match self.layout.network {
+                    NetworkKind::Ordered => a == b,
+                    _ => a.iter().all(|msg| {
+                        let at = b.iter().position(|other| other == msg);
+                        at.map(|at| b.swap_remove(at)).is_some()
+                    }),
+                }
+            })
+    }
+
+    fn rename_local(&self, local: &Local<N>, renaming: &Renaming) -> Local<N> {
+        let Some(renamer) = self.system.renamer else { return local.clone() };
+        let mut timers: Vec<_> =
+            local.timers.iter().map(|timer| (renamer.timer)(timer, renaming)).collect();
+        timers.sort();
+        timers.dedup();
+        Local {
+            node: (renamer.node)(&local.node, renaming),
+            timers,
+            fires_left: local.fires_left,
+            up: local.up,
+        }
+    }
+
+    fn renamed_event(&self, event: &Event<N>, renaming: &Renaming) -> Event<N> {
+        let Some(renamer) = self.system.renamer else { return event.clone() };
+        match event {
+            Event::Message { from, msg } => {
+                Event::Message { from: renaming.of(*from), msg: (renamer.msg)(msg, renaming) }
+            }
+            Event::Timer(timer) => Event::Timer((renamer.timer)(timer, renaming)),
+            Event::Call { call, next } => {
+                Event::Call { call: (renamer.call)(call, renaming), next: *next }
+            }
+            Event::Crash => Event::Crash,
+            Event::Restart => Event::Restart,
+        }
+    }
+}
+
+/// How two executions of a step differ, if they do.
+fn difference<N: Node>(first: &[Effect<N>], second: &[Effect<N>]) -> Option<String> {
+    if first.len() != second.len() {
+        return Some(format!(
+            "it had {} results at first and {} the second time",
+            first.len(),
+            second.len()
+        ));
+    }
+    let (a, b) = first.iter().zip(second).find(|(a, b)| a != b)?;
+    Some(format!("it led to {} at first and to {} the second time", a.describe(), b.describe()))
+}
+
+impl<N: Node> Space for LocalSpace<'_, N> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    fn initial(&self) -> Result<Initial, Error> {
+        match World::start(self.system)? {
+            Start::Panicked(message) => Ok(Initial::Panicked(message)),
+            Start::Worlds(worlds) => {
+                let vectors = worlds.iter().map(|world| self.vector(world));
+                Ok(Initial::Vectors(vectors.collect::<Result<_, _>>()?))
+            }
+        }
+    }
+
+    fn event(&self, event: EventId) -> EventInfo {
+        self.events.info(event)
+    }
+
+    fn state(&self, node: usize, state: StateId) -> StateInfo {
+        self.states[node].info(state)
+    }
+
+    fn crash(&self, node: usize) -> EventId {
+        self.crashes[node]
+    }
+
+    fn steps(&self, state: StateId, event: EventId) -> Result<Arc<[Step]>, Error> {
+        let part = (state.wrapping_mul(0x9E37_79B9) ^ event.wrapping_mul(0x85EB_CA6B)) >> 26;
+        let mut part =
+            self.steps[part as usize % PARTS].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(steps) = part.get(&(state, event)) {
+            return Ok(Arc::clone(steps));
+        }
+        let steps = self.compute(state, event)?;
+        part.insert((state, event), Arc::clone(&steps));
+        Ok(steps)
+    }
+
+    fn observe(&self, observer: usize, state: u32, feed: FeedId) -> Result<u32, Error> {
+        let before = self.observers.value(state).1.clone();
+        let feed = self.feeds.value(feed);
+        let mut after = before.clone();
+        if let Some(event) = &feed.event {
+            after = self.see(observer, after, world::seen(feed.node, event))?;
+        }
+        for output in &feed.outputs {
+            after = self.see(observer, after, Seen::Output { node: feed.node, output })?;
+        }
+        self.intern_observer(observer, after)
+    }
+
+    fn observer_key(&self, _: usize, state: u32) -> u64 {
+        self.observers.info(state)
+    }
+
+    fn test(&self, property: usize, reads: &[u32]) -> Result<bool, Error> {
+        let values: Vec<Erased> = match self.layout.properties[property].1 {
+            Some(_) => reads.iter().map(|&state| self.observers.value(state).1.clone()).collect(),
+            None => reads.iter().map(|&view| self.views.value(view).1.clone()).collect(),
+        };
+        world::test(self.system, property, &values)
+    }
+
+    fn describe(&self, what: Happening<'_>) -> RunEvent {
+        let (action, choices) = match what {
+            Happening::Step { event, keep, choices } => {
+                let Envelope { to, event } = (*self.events.value(event)).clone();
+                (Action::Step { node: to, event, keep }, choices)
+            }
+            Happening::Drop(event) => {
+                let Envelope { to, event } = (*self.events.value(event)).clone();
+                (Action::Drop(world::Envelope { to, event }), &[][..])
+            }
+            Happening::Partition(cut) => (Action::Partition(cut), &[][..]),
+            Happening::Heal => (Action::Heal, &[][..]),
+        };
+        RunEvent { choices: choices.to_vec(), ..action.describe(self.system) }
+    }
+
+    fn rename_state(
+        &self,
+        node: usize,
+        state: StateId,
+        renaming: &Renaming,
+    ) -> Result<StateId, Error> {
+        let local = self.states[node].value(state);
+        self.intern_state(renaming.of(Id::new(node)), &self.rename_local(&local, renaming))
+    }
+
+    fn rename_event(&self, event: EventId, renaming: &Renaming) -> Result<EventId, Error> {
+        let envelope = self.events.value(event);
+        let to = renaming.of(envelope.to);
+        self.intern_event(to, self.renamed_event(&envelope.event, renaming))
+    }
+
+    fn blurred_state(&self, node: usize, state: StateId, renaming: &Renaming) -> u64 {
+        let local = self.states[node].value(state);
+        let place = renaming.of(Id::new(node)).index() as u64;
+        key(domain::STATE + place, &self.rename_local(&local, renaming))
+    }
+
+    fn blurred_event(&self, event: EventId, renaming: &Renaming) -> u64 {
+        let envelope = self.events.value(event);
+        let to = renaming.of(envelope.to);
+        key(domain::EVENT, &Envelope { to, event: self.renamed_event(&envelope.event, renaming) })
+    }
+
+    fn costs(&self) -> Costs {
+        Costs {
+            handler_executions: self.handler_executions.load(Relaxed),
+            guard_executions: self.guard_executions.load(Relaxed),
+            user_nanos: self.user_nanos.load(Relaxed),
+            local_states: self.states.iter().map(|states| states.len() as u64).sum(),
+            local_events: self.events.len() as u64,
+        }
+    }
+}

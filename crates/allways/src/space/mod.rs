@@ -1,0 +1,189 @@
+//! The local space: every distinct local state and every distinct event interned once, every
+//! local step computed once, shared by every engine and every thread.
+//!
+//! A handler depends on its node's state and the one event that it handles, so the result of
+//! `(node, state, event)` is the same in every global state. [`local::LocalSpace`] runs user code
+//! and knows its types; everything else sees only numbers through the trait [`Space`], and is
+//! compiled once, not once for each system.
+//!
+//! A global state is a short vector of numbers (see [`vector::Layout`]); its fingerprint is the
+//! sum of the keys of its parts (see [`hash`]).
+
+pub(crate) mod exact;
+pub(crate) mod hash;
+pub(crate) mod intern;
+pub(crate) mod local;
+pub(crate) mod memo;
+pub(crate) mod queues;
+pub(crate) mod symmetry;
+pub(crate) mod table;
+pub(crate) mod vector;
+
+use crate::error::Error;
+use crate::model::run_event::RunEvent;
+use queues::Queues;
+use std::sync::Arc;
+use vector::Layout;
+
+/// A local state of a node. Numbered for each node from zero.
+pub(crate) type StateId = u32;
+/// A message, call, timer, crash or restart, with the node that handles it.
+pub(crate) type EventId = u32;
+/// What observers see of a step; zero for nothing.
+pub(crate) type FeedId = u32;
+
+/// What is known of an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventInfo {
+    /// Its part of a fingerprint while it is in flight.
+    pub key: u64,
+    /// The node that handles it.
+    pub node: u32,
+    /// Its number among the events of that node.
+    pub local: u32,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where an event comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A message from this node.
+    Node(u32),
+    /// A call from the driver.
+    Driver,
+    /// The node itself or its fate: a timer, a crash, a restart.
+    Inside,
+}
+
+/// What is known of a local state.
+#[derive(Clone, Debug)]
+pub(crate) struct StateInfo {
+    /// Its part of a fingerprint.
+    pub key: u64,
+    /// Events that can happen in this state without anything in flight: timers, a restart.
+    pub internal: Arc<[EventId]>,
+    /// False between a crash and a restart.
+    pub up: bool,
+    /// For each property, what it sees of this state (zero if it reads an observer).
+    pub views: Arc<[u32]>,
+}
+
+/// One result of a node handling an event in a state.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub choices: Box<[u32]>,
+    pub end: StepEnd,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum StepEnd {
+    Next(Next),
+    Panicked(Arc<str>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Next {
+    pub state: StateId,
+    /// Messages sent and the call that the driver's script releases, as events of their nodes.
+    pub sends: Box<[EventId]>,
+    pub feed: FeedId,
+    /// The handler asked to be counted even if nothing changes.
+    pub stutter: bool,
+}
+
+/// Something that happens, in numbers.
+pub(crate) enum Happening<'a> {
+    /// A node handles an event; with `keep`, a copy stays in flight.
+    Step { event: EventId, keep: bool, choices: &'a [u32] },
+    /// The network loses a message.
+    Drop(EventId),
+    /// The network parts along this cut.
+    Partition(usize),
+    /// It is whole again.
+    Heal,
+}
+
+/// How a system starts.
+pub(crate) enum Initial {
+    /// One vector for each way to choose while starting.
+    Vectors(Vec<Vec<u32>>),
+    Panicked(String),
+}
+
+/// What user code has cost.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Costs {
+    pub handler_executions: u64,
+    pub guard_executions: u64,
+    pub user_nanos: u64,
+    pub local_states: u64,
+    pub local_events: u64,
+}
+
+/// A system as numbers. Every method may be called from any thread.
+pub(crate) trait Space: Send + Sync {
+    /// How global vectors are laid out.
+    fn layout(&self) -> &Layout;
+
+    /// The contents of the queues of an ordered network.
+    fn queues(&self) -> &Queues;
+
+    /// The initial global states.
+    fn initial(&self) -> Result<Initial, Error>;
+
+    /// What is known of an event.
+    fn event(&self, event: EventId) -> EventInfo;
+
+    /// What is known of a local state.
+    fn state(&self, node: usize, state: StateId) -> StateInfo;
+
+    /// The event of a crash of this node.
+    fn crash(&self, node: usize) -> EventId;
+
+    /// Every result of the event's node handling it in this state; none if it cannot happen or
+    /// would change nothing whatever else is the case. Computed once.
+    fn steps(&self, state: StateId, event: EventId) -> Result<Arc<[Step]>, Error>;
+
+    /// The state that an observer moves to when it sees a step.
+    fn observe(&self, observer: usize, state: u32, feed: FeedId) -> Result<u32, Error>;
+
+    /// The part that an observer's state has in a fingerprint.
+    fn observer_key(&self, observer: usize, state: u32) -> u64;
+
+    /// Whether the test of a property is true of these views, one a node (or of this observer
+    /// state).
+    fn test(&self, property: usize, reads: &[u32]) -> Result<bool, Error>;
+
+    /// Something that happens, in words.
+    fn describe(&self, what: Happening<'_>) -> RunEvent;
+
+    /// The state that a node's state becomes when nodes are renamed (at the node's new place).
+    fn rename_state(
+        &self,
+        node: usize,
+        state: StateId,
+        renaming: &crate::model::rename::Renaming,
+    ) -> Result<StateId, Error>;
+
+    /// The event that an event becomes when nodes are renamed.
+    fn rename_event(
+        &self,
+        event: EventId,
+        renaming: &crate::model::rename::Renaming,
+    ) -> Result<EventId, Error>;
+
+    /// A hash of a state with blurred ids: see [`symmetry`].
+    fn blurred_state(
+        &self,
+        node: usize,
+        state: StateId,
+        renaming: &crate::model::rename::Renaming,
+    ) -> u64;
+
+    /// A hash of an event with blurred ids.
+    fn blurred_event(&self, event: EventId, renaming: &crate::model::rename::Renaming) -> u64;
+
+    /// What user code has cost so far.
+    fn costs(&self) -> Costs;
+}
