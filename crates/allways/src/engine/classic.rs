@@ -27,14 +27,22 @@ use std::sync::atomic::Ordering::Relaxed;
 struct Classic<'a, N: Node> {
     system: &'a System<N>,
     budget: &'a Budget,
-    /// The depth at which each state was met.
-    met: FxHashMap<World<N>, u64>,
+    met: FxHashMap<World<N>, Met>,
     findings: Findings,
     generated: u64,
     handler_executions: u64,
     deepest: u64,
     start: usize,
     path: Vec<RunEvent>,
+}
+
+/// What is known of a state.
+#[derive(Clone, Copy)]
+struct Met {
+    /// The least depth at which it was met.
+    depth: u64,
+    /// Set if something lies behind it, but beyond the depth bound.
+    cut: bool,
 }
 
 /// A state on the stack, with what is left to do there.
@@ -90,6 +98,9 @@ pub(crate) fn search<N: Node>(
     findings.statistics.transitions = Some(handler_executions);
     findings.statistics.handler_executions = Some(handler_executions);
     findings.statistics.depth = Some(deepest);
+    if findings.bound.is_none() && met.values().any(|met| met.cut) {
+        findings.bound = Some(Bound::Depth);
+    }
     if findings.violation.is_none() && findings.bound.is_none() {
         findings.stopped_early = all_witnessed(system, &findings.witnesses);
     }
@@ -130,15 +141,15 @@ impl<N: Node> Classic<'_, N> {
     fn visit(&mut self, world: World<N>, depth: u64) -> Result<Visit<N>, Error> {
         let known = self.met.get(&world).copied();
         let unbounded = self.budget.max_depth == u64::MAX;
-        if known.is_some_and(|known| known <= depth || unbounded) {
+        if known.is_some_and(|known| known.depth <= depth || unbounded) {
             return Ok(Visit::Known);
         }
         self.deepest = self.deepest.max(depth);
         if known.is_none() && self.check(&world)? {
-            self.met.insert(world, depth);
+            self.met.insert(world, Met { depth, cut: false });
             return Ok(Visit::Over);
         }
-        self.met.insert(world.clone(), depth);
+        self.met.insert(world.clone(), Met { depth, cut: false });
         let progress = &self.budget.progress;
         progress.states.store(self.met.len() as u64, Relaxed);
         progress.generated.store(self.generated, Relaxed);
@@ -190,8 +201,9 @@ impl<N: Node> Classic<'_, N> {
             }
         }
         if at_bound {
-            if !todo.is_empty() || !stuck {
-                self.findings.bound = Some(Bound::Depth);
+            if let Some(met) = self.met.get_mut(world) {
+                // Undone if the state is met again nearer to the start.
+                met.cut = !todo.is_empty() || !stuck;
             }
             return Ok(Visit::Known);
         }

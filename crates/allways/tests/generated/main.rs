@@ -137,10 +137,14 @@ proptest! {
             // Drops are explored for `never_stuck` only, so there may be more states now.
             let outcome = check(&system, &Options { max_states: Some(10 * MAX_STATES), ..classic() })?;
             prop_assume!(outcome.verdict != Verdict::Inconclusive);
-            violated.extend(outcome.violation.map(|violation| violation.cause));
+            violated.extend(outcome.violation.clone().map(|violation| violation.cause));
             for (name, options) in configurations().into_iter().filter(|(_, o)| !o.exact) {
-                let verdict = check(&system, &options)?.verdict;
-                prop_assert_eq!(verdict, outcome.verdict, "{:?}, {}", which, name);
+                let other = check(&system, &options)?;
+                // With nothing but `sometimes` to check, a search ends where that holds, and may
+                // or may not have met a panic before.
+                let luck = |outcome: &Outcome| outcome.verdict == Verdict::Holds && !outcome.complete;
+                let lucky = which == [false, true, false] && (luck(&other) || luck(&outcome));
+                prop_assert!(other.verdict == outcome.verdict || lucky, "{:?}, {}", which, name);
             }
         }
         let system = with_properties(&plan, [true; 3]);
@@ -171,9 +175,18 @@ proptest! {
         prop_assume!(oracle.bounded_by != Some(Bound::States));
         for (name, options) in configurations().into_iter().filter(|(_, o)| !o.exact) {
             let (recorded, outcome) = explore(&plan, &Options { max_depth: depth, ..options })?;
+            if name.starts_with("Dfs") && oracle.bounded_by.is_some() {
+                // It expands a state once, maybe too deep to see all that lies behind it.
+                prop_assert!(outcome.verdict != Verdict::Holds, "{}", name);
+                if oracle.violation.is_none() {
+                    prop_assert!(outcome.violation.is_none(), "{}", name);
+                    prop_assert!(recorded.0.is_subset(&expected.0), "{}", name);
+                }
+                continue;
+            }
             prop_assert_eq!(outcome.verdict, oracle.verdict, "{}", name);
-            prop_assert_eq!(outcome.bounded_by, oracle.bounded_by, "{}", name);
             if outcome.violation.is_none() {
+                prop_assert_eq!(outcome.bounded_by, oracle.bounded_by, "{}", name);
                 prop_assert_eq!(&recorded, &expected, "{}", name);
                 let (count, expected) = (&outcome.statistics, &oracle.statistics);
                 prop_assert_eq!(count.unique_states, expected.unique_states, "{}", name);
