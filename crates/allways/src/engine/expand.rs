@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
-use crate::space::memo::{Memo, MemoEvent, NOTHING, flag};
+use crate::space::memo::{Memo, MemoEvent, NOTHING, STUTTER, flag};
 use crate::space::vector::{Layout, faults_key, put};
 use crate::space::{EventId, Happening, Space, StepEnd};
 
@@ -26,10 +26,15 @@ pub(crate) struct Candidate {
     pub event: u32,
     /// The code of the step, for one.
     pub code: u32,
+    /// Where in flight the event is, if that is known.
+    at: u16,
     pub kind: Kind,
     /// What must be looked at if it is new.
     pub touches: Touches,
 }
+
+/// A place for what is not in flight.
+const NO_PLACE: usize = u16::MAX as usize;
 
 /// What kind of thing happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +114,7 @@ impl<'s> Expander<'s> {
         let faults = layout.faults(vector);
         let mut all = Listing {
             vector,
+            states: &vector[layout.node_base..][..layout.nodes],
             fingerprint,
             parent,
             faults,
@@ -116,21 +122,22 @@ impl<'s> Expander<'s> {
             found: Expansion::default(),
         };
         for node in 0..layout.nodes {
-            let state = vector[layout.node_base + node];
-            for index in 0..self.memo.internal(node, state).len() {
-                let event = self.memo.internal(node, state)[index];
-                self.steps(&mut all, event, Kind::Inside)?;
+            let state = all.states[node];
+            if self.memo.has_internal(node, state) {
+                for index in 0..self.memo.internal(node, state).len() {
+                    let event = self.memo.internal(node, state)[index];
+                    self.steps(&mut all, event, NO_PLACE, Kind::Inside)?;
+                }
             }
             if faults.crashes > 0 && self.memo.is_up(node, state) {
-                self.steps(&mut all, self.memo.space.crash(node), Kind::Crash)?;
+                self.steps(&mut all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
             }
         }
-        let flight = &vector[layout.flight_base..];
         let mut before = u32::MAX;
-        for &event in flight {
+        for (at, &event) in vector[layout.flight_base..].iter().enumerate() {
             if event != before {
                 before = event;
-                self.steps(&mut all, event, Kind::Flight)?;
+                self.steps(&mut all, event, at, Kind::Flight)?;
                 if layout.has_faults && self.memo.event(event).is_message() {
                     self.mishaps(&mut all, event, Kind::FlightKept, Kind::DropFlight)?;
                 }
@@ -138,7 +145,7 @@ impl<'s> Expander<'s> {
         }
         for &queue in &vector[layout.queue_base..layout.flight_base] {
             if let Some(event) = self.memo.head(queue) {
-                self.steps(&mut all, event, Kind::Queue)?;
+                self.steps(&mut all, event, NO_PLACE, Kind::Queue)?;
                 if layout.has_faults {
                     self.mishaps(&mut all, event, Kind::QueueKept, Kind::DropQueue)?;
                 }
@@ -154,61 +161,74 @@ impl<'s> Expander<'s> {
         Ok(all.found)
     }
 
-    /// The steps of one event.
-    #[inline]
-    fn steps(&mut self, all: &mut Listing<'_>, event: EventId, kind: Kind) -> Result<(), Error> {
-        let info = self.memo.event(event);
-        let state = all.vector[self.layout.node_base + info.node as usize];
-        let code = self.memo.code(state, event, &info)?;
-        if code == NOTHING {
-            return Ok(());
+    /// The steps of one event, `at` a place in flight.
+    #[inline(always)]
+    fn steps(
+        &mut self,
+        all: &mut Listing<'_>,
+        event: EventId,
+        at: usize,
+        kind: Kind,
+    ) -> Result<(), Error> {
+        match self.memo.code(all.states, event)? {
+            NOTHING => {}
+            STUTTER => all.found.stutters += 1,
+            code => self.some_steps(all, event, at, kind, code)?,
         }
-        self.some_steps(all, event, kind, code)
+        Ok(())
     }
 
     fn some_steps(
         &mut self,
         all: &mut Listing<'_>,
         event: EventId,
+        at: usize,
         kind: Kind,
         mut code: u32,
     ) -> Result<(), Error> {
+        let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
+        let at = u16::try_from(at).unwrap_or(u16::MAX);
         loop {
-            let step = *self.memo.step(code);
+            let step = self.memo.step(code);
+            let (flags, last) = (step.flags, step.flags & flag::LAST != 0);
+            let reads = flags & flag::VIEWS != 0 || step.feed != 0;
             let mut candidate = Candidate {
-                fingerprint: all.fingerprint,
+                fingerprint: all.fingerprint.wrapping_add(step.delta),
                 parent: all.parent,
                 event,
                 code,
+                at,
                 kind,
-                touches: Touches::Nothing,
+                touches: if reads { Touches::Reads } else { Touches::Nothing },
             };
-            if step.flags & flag::PANIC != 0 {
+            if plain && flags & (flag::SIMPLE | flag::PANIC | flag::TRIVIAL) == flag::SIMPLE {
+                all.push(candidate);
+            } else if flags & flag::PANIC != 0 {
                 candidate.touches = Touches::Panic;
                 all.push(candidate);
-            } else if step.flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
-                all.found.stutters += u64::from(step.flags & flag::STUTTER != 0);
+            } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
+                all.found.stutters += u64::from(flags & flag::STUTTER != 0);
             } else {
-                if step.flags & flag::VIEWS != 0 || step.feed != 0 {
-                    candidate.touches = Touches::Reads;
-                }
-                let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
-                candidate.fingerprint = if plain && step.flags & flag::SIMPLE != 0 {
-                    all.fingerprint.wrapping_add(step.delta)
-                } else {
-                    let mut scratch = std::mem::take(&mut self.scratch);
-                    let fingerprint =
-                        self.apply(all.vector, all.fingerprint, &candidate, &mut scratch);
-                    self.scratch = scratch;
-                    fingerprint?
-                };
+                candidate.fingerprint = self.fingerprint_after(all, &candidate)?;
                 all.push(candidate);
             }
-            if step.flags & flag::LAST != 0 {
+            if last {
                 return Ok(());
             }
             code += 1;
         }
+    }
+
+    /// The fingerprint of where a candidate leads, the long way.
+    fn fingerprint_after(
+        &mut self,
+        all: &Listing<'_>,
+        candidate: &Candidate,
+    ) -> Result<u64, Error> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let fingerprint = self.apply(all.vector, all.fingerprint, candidate, &mut scratch);
+        self.scratch = scratch;
+        fingerprint
     }
 
     /// Whether a step that leaves its node as it is and sends nothing changes anything else: the
@@ -238,7 +258,7 @@ impl<'s> Expander<'s> {
         dropped: Kind,
     ) -> Result<(), Error> {
         if all.faults.duplications > 0 {
-            self.steps(all, event, kept)?;
+            self.steps(all, event, NO_PLACE, kept)?;
         }
         if all.faults.drops > 0 {
             self.other(all, event, dropped)?;
@@ -253,14 +273,53 @@ impl<'s> Expander<'s> {
             parent: all.parent,
             event,
             code: NOTHING,
+            at: u16::MAX,
             kind,
             touches: Touches::Nothing,
         };
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let fingerprint = self.apply(all.vector, all.fingerprint, &candidate, &mut scratch);
-        self.scratch = scratch;
-        candidate.fingerprint = fingerprint?;
+        candidate.fingerprint = self.fingerprint_after(all, &candidate)?;
         all.push(candidate);
+        Ok(())
+    }
+
+    /// Makes a candidate of `vector` into a vector of its own, where the fingerprint is known.
+    #[inline]
+    pub fn make(
+        &mut self,
+        vector: &[u32],
+        fingerprint: u64,
+        candidate: &Candidate,
+        next: &mut Vec<u32>,
+    ) -> Result<(), Error> {
+        let layout = self.layout;
+        let in_flight = candidate.kind == Kind::Flight;
+        if !in_flight && candidate.kind != Kind::Inside
+            || self.memo.step(candidate.code).flags & flag::SIMPLE == 0
+            || layout.has_faults
+        {
+            self.apply(vector, fingerprint, candidate, next)?;
+            return Ok(());
+        }
+        // What `apply` does when the step is simple, without the sum.
+        let step = *self.memo.step(candidate.code);
+        let info = self.memo.event(candidate.event);
+        let base = layout.flight_base;
+        let at = base + usize::from(candidate.at);
+        next.clear();
+        if in_flight && info.is_consumed(layout.network) {
+            if vector.get(at) != Some(&candidate.event) {
+                self.apply(vector, fingerprint, candidate, next)?;
+                return Ok(());
+            }
+            next.extend_from_slice(&vector[..at]);
+            next.extend_from_slice(&vector[at + 1..]);
+        } else {
+            next.extend_from_slice(vector);
+        }
+        next[layout.node_base + info.node as usize] = step.next;
+        for &event in self.memo.sends(&step) {
+            put(next, base, event);
+        }
         Ok(())
     }
 
@@ -331,7 +390,11 @@ impl<'s> Expander<'s> {
             _ => info.is_consumed(self.layout.network),
         };
         let base = self.layout.flight_base;
-        match vector[base..].iter().position(|&event| event == candidate.event) {
+        let at = match usize::from(candidate.at) {
+            at if vector.get(base + at) == Some(&candidate.event) => Some(at),
+            _ => vector[base..].iter().position(|&event| event == candidate.event),
+        };
+        match at {
             Some(at) if consumed => {
                 next.extend_from_slice(&vector[..base + at]);
                 next.extend_from_slice(&vector[base + at + 1..]);
@@ -353,7 +416,10 @@ impl<'s> Expander<'s> {
         let step = *self.memo.step(candidate.code);
         let node = self.memo.event(candidate.event).node as usize;
         let place = layout.node_base + node;
-        let delta = self.memo.state_delta(node, next[place], step.next);
+        let delta = match step.flags & flag::SIMPLE {
+            0 => step.delta,
+            _ => self.memo.state_delta(node, next[place], step.next),
+        };
         *sum = sum.wrapping_add(delta);
         next[place] = step.next;
         for index in 0..self.memo.sends(&step).len() {
@@ -458,7 +524,8 @@ impl<'s> Expander<'s> {
     ) -> Result<(std::sync::Arc<[crate::space::Step]>, usize), Error> {
         let info = self.memo.event(candidate.event);
         let state = vector[self.layout.node_base + info.node as usize];
-        let first = self.memo.code(state, candidate.event, &info)?;
+        let states = &vector[self.layout.node_base..][..self.layout.nodes];
+        let first = self.memo.code(states, candidate.event)?;
         let steps = self.memo.space.steps(state, candidate.event)?;
         Ok((steps, (candidate.code - first) as usize))
     }
@@ -467,6 +534,8 @@ impl<'s> Expander<'s> {
 /// A state that is being expanded.
 struct Listing<'a> {
     vector: &'a [u32],
+    /// The states of the nodes in `vector`.
+    states: &'a [u32],
     fingerprint: u64,
     parent: u32,
     faults: FaultState,

@@ -20,8 +20,10 @@ const MAX_DENSE: usize = 1 << 24;
 const UNKNOWN: u32 = 0;
 /// The code of an event that changes nothing in a state.
 pub(crate) const NOTHING: u32 = 1;
+/// The code of an event that changes nothing in a state but asks to be counted.
+pub(crate) const STUTTER: u32 = 2;
 /// The code of the first step; codes from here on are places in the list of steps.
-const FIRST: u32 = 2;
+const FIRST: u32 = 3;
 
 /// Properties of a step.
 pub(crate) mod flag {
@@ -106,6 +108,9 @@ pub(crate) struct Memo<'s> {
     rows: Vec<Rows>,
     events: Vec<MemoEvent>,
     states: Vec<Vec<Option<MemoState>>>,
+    /// For each node and state, how many events can happen without anything in flight; more than
+    /// that fits, for a state not yet known.
+    internal_counts: Vec<Vec<u8>>,
     steps: Vec<MemoStep>,
     sends: Vec<EventId>,
     observed: FxHashMap<(u32, u32, FeedId), (u32, u64)>,
@@ -139,6 +144,7 @@ impl<'s> Memo<'s> {
             rows: (0..layout.nodes).map(|_| Rows::default()).collect(),
             events: Vec::new(),
             states: (0..layout.nodes).map(|_| Vec::new()).collect(),
+            internal_counts: vec![Vec::new(); layout.nodes],
             steps: Vec::new(),
             sends: Vec::new(),
             observed: FxHashMap::default(),
@@ -214,9 +220,26 @@ impl<'s> Memo<'s> {
     }
 
     /// Events that can happen in this state without anything in flight.
-    #[inline]
     pub fn internal(&mut self, node: usize, state: StateId) -> &[EventId] {
         &self.state(node, state).internal
+    }
+
+    /// Whether there are such events.
+    #[inline]
+    pub fn has_internal(&mut self, node: usize, state: StateId) -> bool {
+        match self.internal_counts[node].get(state as usize) {
+            Some(0) => false,
+            Some(&count) if count != u8::MAX => true,
+            _ => {
+                let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1);
+                let counts = &mut self.internal_counts[node];
+                if counts.len() <= state as usize {
+                    counts.resize(state as usize + 1, u8::MAX);
+                }
+                counts[state as usize] = count as u8;
+                count > 0
+            }
+        }
     }
 
     /// Whether a node in this state is up.
@@ -224,28 +247,31 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
-    /// The code of what the event does in this state of its node: [`NOTHING`], or a place for
-    /// [`Memo::step`].
+    /// The code of what the event does when its node is in the state that it is in among
+    /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
-    pub fn code(&mut self, state: StateId, event: EventId, info: &MemoEvent) -> Result<u32, Error> {
+    pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
         self.lookups += 1;
+        // An event that is not yet known has a place that no row has.
+        let info = self.events.get(event as usize).unwrap_or(&MemoEvent::UNKNOWN);
+        let state = states[info.node as usize];
         match self.rows[info.node as usize].get(state, info.local) {
-            UNKNOWN => self.learn_steps(state, event, info),
+            UNKNOWN => self.learn_steps(states, event),
             code => Ok(code),
         }
     }
 
     #[cold]
-    fn learn_steps(
-        &mut self,
-        state: StateId,
-        event: EventId,
-        info: &MemoEvent,
-    ) -> Result<u32, Error> {
-        self.misses += 1;
+    fn learn_steps(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
+        let info = self.event(event);
         let node = info.node as usize;
+        let state = states[node];
+        if let code @ 1.. = self.rows[node].get(state, info.local) {
+            return Ok(code);
+        }
+        self.misses += 1;
         let steps = self.space.steps(state, event)?;
-        let code = match steps.is_empty() {
+        let mut code = match steps.is_empty() {
             true => NOTHING,
             false => FIRST + self.steps.len() as u32,
         };
@@ -291,6 +317,13 @@ impl<'s> Memo<'s> {
                 }
             };
             self.steps.push(memo);
+        }
+        if let [only] = &self.steps[(code.max(FIRST) - FIRST) as usize..] {
+            let pure = flag::LAST | flag::SIMPLE | flag::TRIVIAL | flag::STUTTER;
+            if code >= FIRST && only.flags == pure {
+                self.steps.pop();
+                code = STUTTER;
+            }
         }
         self.rows[node].set(state, info.local, code);
         Ok(code)

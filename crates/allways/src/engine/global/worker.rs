@@ -288,7 +288,7 @@ impl<'a> Worker<'a> {
                     }
                 }
                 let mut next = std::mem::take(&mut self.next);
-                self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
+                self.expander.make(parent, parent_fingerprint, candidate, &mut next)?;
                 new += 1;
                 each(self, index, New { vector: &next, fingerprint: candidate.fingerprint })?;
                 self.next = next;
