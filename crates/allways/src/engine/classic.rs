@@ -45,6 +45,24 @@ struct Met {
     cut: bool,
 }
 
+/// Whether a state leads to one that was not met.
+fn lies_beyond<N: Node>(
+    system: &System<N>,
+    world: &World<N>,
+    met: &FxHashMap<World<N>, Met>,
+) -> Result<bool, Error> {
+    for action in world.actions(system) {
+        for successor in world.successors(system, &action)? {
+            match successor.end {
+                SuccessorEnd::World(next) if met.contains_key(&next) => {}
+                SuccessorEnd::Stutter => {}
+                SuccessorEnd::World(_) | SuccessorEnd::Panicked(_) => return Ok(true),
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// A state on the stack, with what is left to do there.
 struct Frame<N: Node> {
     depth: u64,
@@ -98,8 +116,14 @@ pub(crate) fn search<N: Node>(
     findings.statistics.transitions = Some(handler_executions);
     findings.statistics.handler_executions = Some(handler_executions);
     findings.statistics.depth = Some(deepest);
-    if findings.bound.is_none() && met.values().any(|met| met.cut) {
-        findings.bound = Some(Bound::Depth);
+    if findings.bound.is_none() && findings.violation.is_none() {
+        let cut = met.iter().filter(|(_, met)| met.cut);
+        for (world, _) in cut {
+            if lies_beyond(system, world, &met)? {
+                findings.bound = Some(Bound::Depth);
+                break;
+            }
+        }
     }
     if findings.violation.is_none() && findings.bound.is_none() {
         findings.stopped_early = all_witnessed(system, &findings.witnesses);

@@ -177,10 +177,12 @@ impl<'a> Breadth<'a> {
                     }
                 }
                 let place = chunk.first + position;
-                if !expansion.goes_on || found.iter().any(|c| c.touches == Touches::Panic) {
+                // A panic at the depth bound ends a run that is longer than the bound.
+                let within = if probe { &[] } else { found };
+                if !expansion.goes_on || within.iter().any(|c| c.touches == Touches::Panic) {
                     let judged = self.worker.judge_expansion(
                         &words[begin..],
-                        found,
+                        within,
                         expansion.goes_on,
                         || path(self.level, place),
                     );

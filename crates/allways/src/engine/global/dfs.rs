@@ -273,11 +273,13 @@ impl<'a> Depth<'a> {
             }
             let depth = self.depth(&batch.states[index]);
             shared.depth.fetch_max(depth, Relaxed);
-            if !expansion.goes_on || found.iter().any(|c| c.touches == Touches::Panic) {
+            // A panic at the depth bound ends a run that is longer than the bound.
+            let within = if depth >= probe_at { &[] } else { found };
+            if !expansion.goes_on || within.iter().any(|c| c.touches == Touches::Panic) {
                 let state = batch.states[index];
                 let path = || self.path_of(&state);
                 let path = path();
-                self.worker.judge_expansion(vector, found, expansion.goes_on, || path.clone())?;
+                self.worker.judge_expansion(vector, within, expansion.goes_on, || path.clone())?;
             }
             if depth >= probe_at {
                 let candidates = batch.candidates.split_off(first);
