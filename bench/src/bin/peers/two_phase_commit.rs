@@ -108,8 +108,8 @@ impl Model for TwoPhaseCommit {
             Property::sometimes("all abort", |_, state| all(state, Resource::Aborted)),
             Property::sometimes("all commit", |_, state| all(state, Resource::Committed)),
             Property::always("consistent", |_, state: &State| {
-                let any = |wanted| state.resources.iter().any(|&resource| resource == wanted);
-                !(any(Resource::Aborted) && any(Resource::Committed))
+                !(state.resources.contains(&Resource::Aborted)
+                    && state.resources.contains(&Resource::Committed))
             }),
         ]
     }
