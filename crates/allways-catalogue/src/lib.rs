@@ -11,11 +11,15 @@
 //! ```
 
 mod accumulator;
+mod history;
 mod parameters;
 mod paxos;
 mod paxos_register;
+mod paxos_roles;
+mod register;
 mod tree;
 mod two_phase_commit;
+mod zab;
 
 use allways::{Checkable, Error};
 pub use parameters::{Bug, Kind, Parameter, Parameters};
@@ -79,8 +83,11 @@ pub fn entries() -> &'static [Entry] {
         accumulator::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
+        paxos_roles::ENTRY,
+        register::ENTRY,
         tree::ENTRY,
         two_phase_commit::ENTRY,
+        zab::ENTRY,
     ];
     ENTRIES
 }

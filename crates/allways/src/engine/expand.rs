@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
-use crate::space::memo::{Memo, MemoEvent, NOTHING, STUTTER, flag};
+use crate::space::memo::{FIRST, Memo, NOTHING, Row, STUTTER, flag};
 use crate::space::vector::{Layout, faults_key, put};
 use crate::space::{EventId, Happening, Space, StepEnd};
 
@@ -82,6 +82,8 @@ pub(crate) struct Expansion {
     pub stutters: u64,
     /// Whether anything can happen but a fault.
     pub goes_on: bool,
+    /// Whether some candidate panics.
+    pub panics: bool,
 }
 
 /// Expands global states. One for each thread.
@@ -89,12 +91,20 @@ pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
     layout: &'s Layout,
     scratch: Vec<u32>,
+    rows: Vec<Row>,
+    hits: Vec<u32>,
 }
 
 impl<'s> Expander<'s> {
     pub fn new(space: &'s dyn Space, exact: bool) -> Self {
         let layout = space.layout();
-        Expander { memo: Memo::new(space, exact), layout, scratch: Vec::new() }
+        Expander {
+            memo: Memo::new(space, exact),
+            layout,
+            scratch: Vec::new(),
+            rows: Vec::new(),
+            hits: Vec::new(),
+        }
     }
 
     pub fn layout(&self) -> &'s Layout {
@@ -121,24 +131,43 @@ impl<'s> Expander<'s> {
             candidates,
             found: Expansion::default(),
         };
-        for node in 0..layout.nodes {
-            let state = all.states[node];
-            if self.memo.has_internal(node, state) {
-                for index in 0..self.memo.internal(node, state).len() {
-                    let event = self.memo.internal(node, state)[index];
-                    self.steps(&mut all, event, NO_PLACE, Kind::Inside)?;
+        let mut rows = std::mem::take(&mut self.rows);
+        let internal = self.memo.locate(all.states, &mut rows);
+        if internal || faults.crashes > 0 {
+            self.internal(&mut all)?;
+        }
+        let flight = &vector[layout.flight_base..];
+        let mut hits = std::mem::take(&mut self.hits);
+        self.memo.sift(&rows, flight, &mut hits);
+        for &at in &hits {
+            let event = flight[at as usize];
+            let code = self.memo.quick_code(all.states, event);
+            // Most are plain steps of which only the fingerprint is needed now.
+            if code >= FIRST && faults.cut == 0 {
+                let step = self.memo.step(code);
+                let wanted = flag::SIMPLE | flag::LAST;
+                if step.flags & !flag::VIEWS == wanted && step.feed == 0 {
+                    let reads = step.flags & flag::VIEWS != 0;
+                    all.push(Candidate {
+                        fingerprint: fingerprint.wrapping_add(step.delta),
+                        parent,
+                        event,
+                        code,
+                        at: u16::try_from(at).unwrap_or(u16::MAX),
+                        kind: Kind::Flight,
+                        touches: if reads { Touches::Reads } else { Touches::Nothing },
+                    });
+                    continue;
                 }
             }
-            if faults.crashes > 0 && self.memo.is_up(node, state) {
-                self.steps(&mut all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
-            }
+            self.steps(&mut all, event, at as usize, Kind::Flight)?;
         }
-        let mut before = u32::MAX;
-        for (at, &event) in vector[layout.flight_base..].iter().enumerate() {
-            if event != before {
-                before = event;
-                self.steps(&mut all, event, at, Kind::Flight)?;
-                if layout.has_faults && self.memo.event(event).is_message() {
+        self.hits = hits;
+        self.rows = rows;
+        if faults.drops > 0 || faults.duplications > 0 {
+            for (at, &event) in flight.iter().enumerate() {
+                let again = at > 0 && flight[at - 1] == event;
+                if !again && self.memo.event(event).is_message() {
                     self.mishaps(&mut all, event, Kind::FlightKept, Kind::DropFlight)?;
                 }
             }
@@ -161,8 +190,23 @@ impl<'s> Expander<'s> {
         Ok(all.found)
     }
 
+    /// What can happen without anything in flight.
+    fn internal(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
+        for node in 0..self.layout.nodes {
+            let state = all.states[node];
+            for index in 0..self.memo.internal(node, state).len() {
+                let event = self.memo.internal(node, state)[index];
+                self.steps(all, event, NO_PLACE, Kind::Inside)?;
+            }
+            if all.faults.crashes > 0 && self.memo.is_up(node, state) {
+                self.steps(all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The steps of one event, `at` a place in flight.
-    #[inline(always)]
+    #[inline]
     fn steps(
         &mut self,
         all: &mut Listing<'_>,
@@ -202,9 +246,15 @@ impl<'s> Expander<'s> {
                 touches: if reads { Touches::Reads } else { Touches::Nothing },
             };
             if plain && flags & (flag::SIMPLE | flag::PANIC | flag::TRIVIAL) == flag::SIMPLE {
+                if step.feed != 0 {
+                    let feed = step.feed;
+                    let moved = self.observed(all.vector, feed)?;
+                    candidate.fingerprint = candidate.fingerprint.wrapping_add(moved);
+                }
                 all.push(candidate);
             } else if flags & flag::PANIC != 0 {
                 candidate.touches = Touches::Panic;
+                all.found.panics = true;
                 all.push(candidate);
             } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
                 all.found.stutters += u64::from(flags & flag::STUTTER != 0);
@@ -217,6 +267,16 @@ impl<'s> Expander<'s> {
             }
             code += 1;
         }
+    }
+
+    /// What observers add to the fingerprint when they see a step.
+    fn observed(&mut self, vector: &[u32], feed: u32) -> Result<u64, Error> {
+        let mut sum = 0u64;
+        for observer in 0..self.layout.observers {
+            let state = vector[self.layout.observer_base + observer];
+            sum = sum.wrapping_add(self.memo.observe(observer, state, feed)?.1);
+        }
+        Ok(sum)
     }
 
     /// The fingerprint of where a candidate leads, the long way.
@@ -316,9 +376,15 @@ impl<'s> Expander<'s> {
         } else {
             next.extend_from_slice(vector);
         }
-        next[layout.node_base + info.node as usize] = step.next;
+        next[layout.node_base + layout.event_node(candidate.event)] = step.next;
         for &event in self.memo.sends(&step) {
             put(next, base, event);
+        }
+        if step.feed != 0 {
+            for place in layout.observer_base..layout.observer_base + layout.observers {
+                let observer = place - layout.observer_base;
+                next[place] = self.memo.observe(observer, next[place], step.feed)?.0;
+            }
         }
         Ok(())
     }
@@ -414,7 +480,7 @@ impl<'s> Expander<'s> {
     ) -> Result<(), Error> {
         let layout = self.layout;
         let step = *self.memo.step(candidate.code);
-        let node = self.memo.event(candidate.event).node as usize;
+        let node = layout.event_node(candidate.event);
         let place = layout.node_base + node;
         let delta = match step.flags & flag::SIMPLE {
             0 => step.delta,
@@ -425,7 +491,7 @@ impl<'s> Expander<'s> {
         for index in 0..self.memo.sends(&step).len() {
             let event = self.memo.sends(&step)[index];
             let info = self.memo.event(event);
-            if faults.cut > 0 && info.is_message() && self.is_parted(faults, &info) {
+            if faults.cut > 0 && info.is_message() && self.is_parted(faults, event) {
                 continue;
             }
             match layout.network {
@@ -456,12 +522,14 @@ impl<'s> Expander<'s> {
 
     /// The place of the queue that a message goes through.
     fn channel(&mut self, event: EventId) -> usize {
-        let info = self.memo.event(event);
-        self.layout.queue_base + info.from as usize * self.layout.nodes + info.node as usize
+        let (from, to) = (self.memo.event(event).from, self.layout.event_node(event));
+        self.layout.queue_base + from as usize * self.layout.nodes + to
     }
 
-    fn is_parted(&self, faults: FaultState, info: &MemoEvent) -> bool {
-        self.layout.parted(faults, u32::from(info.from), u32::from(info.node))
+    /// Whether a partition keeps a message from its node.
+    fn is_parted(&mut self, faults: FaultState, event: EventId) -> bool {
+        let from = u32::from(self.memo.event(event).from);
+        self.layout.parted(faults, from, self.layout.event_node(event) as u32)
     }
 
     /// Loses everything in flight between parted nodes.
@@ -478,7 +546,7 @@ impl<'s> Expander<'s> {
         let mut at = layout.flight_base;
         while at < next.len() {
             let info = self.memo.event(next[at]);
-            if info.is_message() && self.is_parted(faults, &info) {
+            if info.is_message() && self.is_parted(faults, next[at]) {
                 *sum = sum.wrapping_sub(info.key);
                 next.remove(at);
             } else {
@@ -522,8 +590,7 @@ impl<'s> Expander<'s> {
         vector: &[u32],
         candidate: &Candidate,
     ) -> Result<(std::sync::Arc<[crate::space::Step]>, usize), Error> {
-        let info = self.memo.event(candidate.event);
-        let state = vector[self.layout.node_base + info.node as usize];
+        let state = vector[self.layout.node_base + self.layout.event_node(candidate.event)];
         let states = &vector[self.layout.node_base..][..self.layout.nodes];
         let first = self.memo.code(states, candidate.event)?;
         let steps = self.memo.space.steps(state, candidate.event)?;

@@ -49,9 +49,8 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     layout: Layout,
     queues: Queues,
     states: Vec<Interner<Local<N>, StateInfo>>,
-    events: Interner<Envelope<N>, EventInfo>,
-    /// How many events each node has.
-    event_counts: Vec<AtomicU64>,
+    /// For each node, the events that it may handle.
+    events: Vec<Interner<Event<N>, EventInfo>>,
     steps: Vec<StepTable>,
     views: Interner<(usize, Erased), ()>,
     observers: Interner<(usize, Erased), u64>,
@@ -71,33 +70,6 @@ pub(crate) struct SpaceOptions {
     pub determinism_guard: bool,
     pub verify_aux: bool,
     pub symmetry: bool,
-}
-
-/// An event and the node that handles it.
-struct Envelope<N: Node> {
-    to: Id,
-    event: Event<N>,
-}
-
-impl<N: Node> Clone for Envelope<N> {
-    fn clone(&self) -> Self {
-        Envelope { to: self.to, event: self.event.clone() }
-    }
-}
-
-impl<N: Node> PartialEq for Envelope<N> {
-    fn eq(&self, other: &Self) -> bool {
-        self.to == other.to && self.event == other.event
-    }
-}
-
-impl<N: Node> Eq for Envelope<N> {}
-
-impl<N: Node> Hash for Envelope<N> {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.to.hash(hasher);
-        self.event.hash(hasher);
-    }
 }
 
 /// What observers see of a step: the event, if one wants it, and the outputs.
@@ -154,8 +126,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             layout,
             queues: Queues::new(),
             states: (0..nodes).map(|_| Interner::new()).collect(),
-            events: Interner::new(),
-            event_counts: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
+            events: (0..nodes).map(|_| Interner::new()).collect(),
             steps: (0..PARTS).map(|_| Mutex::default()).collect(),
             views: Interner::new(),
             observers: Interner::new(),
@@ -183,13 +154,18 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             Event::Call { .. } => Source::Driver,
             Event::Timer(_) | Event::Crash | Event::Restart => Source::Inside,
         };
-        let envelope = Envelope { to, event };
-        let describe = |_| {
-            let node = to.index();
-            let local = self.event_counts[node].fetch_add(1, Relaxed) as u32;
-            Ok(EventInfo { key: key(domain::EVENT, &envelope), node: node as u32, local, source })
-        };
-        self.events.intern(&envelope, describe)
+        let node = to.index();
+        let describe = |_| Ok(EventInfo { key: key(domain::EVENT, &(to, &event)), source });
+        let local = self.events[node].intern(&event, describe)?;
+        self.layout.event_id(node, local).ok_or_else(|| {
+            Error::System(format!("node {node} has too many distinct events: {local}"))
+        })
+    }
+
+    /// The node that handles an event, and the event itself.
+    fn event_of(&self, event: EventId) -> (Id, Arc<Event<N>>) {
+        let node = self.layout.event_node(event);
+        (Id::new(node), self.events[node].value(self.layout.event_local(event)))
     }
 
     fn intern_state(&self, id: Id, local: &Local<N>) -> Result<StateId, Error> {
@@ -264,8 +240,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     }
 
     fn compute(&self, state: StateId, event_id: EventId) -> Result<Arc<[Step]>, Error> {
-        let envelope = self.events.value(event_id);
-        let (id, event) = (envelope.to, &envelope.event);
+        let (id, event) = self.event_of(event_id);
+        let event = &*event;
         let local = self.states[id.index()].value(state);
         let effects = self.execute(id, &local, event)?;
         let on_queue =
@@ -389,7 +365,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         for part in &self.steps {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
             for &(state, event) in part.keys() {
-                let node = self.event(event).node as usize;
+                let node = self.layout.event_node(event);
                 table.entry((node, state)).or_default().push(event);
             }
         }
@@ -440,14 +416,14 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             return Err(unsound(what, [show(expected[at]), show(views[at])]));
         }
         for &event in events {
-            let envelope = self.events.value(event);
-            let ours = step::effects(self.system, id, &first, &envelope.event)?;
-            let theirs = step::effects(self.system, id, variant, &envelope.event)?;
+            let (_, event) = self.event_of(event);
+            let ours = step::effects(self.system, id, &first, &event)?;
+            let theirs = step::effects(self.system, id, variant, &event)?;
             if ours != theirs {
                 let show = |effects: &[Effect<N>]| {
                     effects.iter().map(Effect::describe).collect::<Vec<_>>().join(" or ")
                 };
-                return Err(unsound(envelope.event.to_string(), [show(&ours), show(&theirs)]));
+                return Err(unsound(event.to_string(), [show(&ours), show(&theirs)]));
             }
             for effect in theirs {
                 if let End::Done(done) = effect.end {
@@ -588,7 +564,8 @@ impl<N: Node> Space for LocalSpace<'_, N> {
     }
 
     fn event(&self, event: EventId) -> EventInfo {
-        self.events.info(event)
+        let node = self.layout.event_node(event);
+        self.events[node].info(self.layout.event_local(event))
     }
 
     fn state(&self, node: usize, state: StateId) -> StateInfo {
@@ -639,12 +616,12 @@ impl<N: Node> Space for LocalSpace<'_, N> {
     fn describe(&self, what: Happening<'_>) -> RunEvent {
         let (action, choices) = match what {
             Happening::Step { event, keep, choices } => {
-                let Envelope { to, event } = (*self.events.value(event)).clone();
-                (Action::Step { node: to, event, keep }, choices)
+                let (node, event) = self.event_of(event);
+                (Action::Step { node, event: Event::clone(&event), keep }, choices)
             }
             Happening::Drop(event) => {
-                let Envelope { to, event } = (*self.events.value(event)).clone();
-                (Action::Drop(world::Envelope { to, event }), &[][..])
+                let (to, event) = self.event_of(event);
+                (Action::Drop(world::Envelope { to, event: Event::clone(&event) }), &[][..])
             }
             Happening::Partition(cut) => (Action::Partition(cut), &[][..]),
             Happening::Heal => (Action::Heal, &[][..]),
@@ -663,9 +640,8 @@ impl<N: Node> Space for LocalSpace<'_, N> {
     }
 
     fn rename_event(&self, event: EventId, renaming: &Renaming) -> Result<EventId, Error> {
-        let envelope = self.events.value(event);
-        let to = renaming.of(envelope.to);
-        self.intern_event(to, self.renamed_event(&envelope.event, renaming))
+        let (to, event) = self.event_of(event);
+        self.intern_event(renaming.of(to), self.renamed_event(&event, renaming))
     }
 
     fn blurred_state(&self, node: usize, state: StateId, renaming: &Renaming) -> u64 {
@@ -675,9 +651,8 @@ impl<N: Node> Space for LocalSpace<'_, N> {
     }
 
     fn blurred_event(&self, event: EventId, renaming: &Renaming) -> u64 {
-        let envelope = self.events.value(event);
-        let to = renaming.of(envelope.to);
-        key(domain::EVENT, &Envelope { to, event: self.renamed_event(&envelope.event, renaming) })
+        let (to, event) = self.event_of(event);
+        key(domain::EVENT, &(renaming.of(to), self.renamed_event(&event, renaming)))
     }
 
     fn costs(&self) -> Costs {
@@ -686,7 +661,7 @@ impl<N: Node> Space for LocalSpace<'_, N> {
             guard_executions: self.guard_executions.load(Relaxed),
             user_nanos: self.user_nanos.load(Relaxed),
             local_states: self.states.iter().map(|states| states.len() as u64).sum(),
-            local_events: self.events.len() as u64,
+            local_events: self.events.iter().map(|events| events.len() as u64).sum(),
         }
     }
 }

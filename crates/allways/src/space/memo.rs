@@ -1,10 +1,10 @@
 //! What a thread remembers of the local space, laid out for speed.
 //!
 //! Each thread keeps its own copy of the steps that it has met, so that the hot path takes no
-//! lock and shares no cache line. A node's steps are a dense table, a row for each state, a column
-//! for each event; in front of it stands a table of single bits that says which deliveries change
-//! nothing, thirty-two times smaller, since most deliveries do not. A node whose dense table would
-//! grow too large falls back to a hash table.
+//! lock and shares no cache line. Most deliveries change nothing, so in front stands a dense table
+//! of single bits, a row for each of a node's states, a column for each of its events, that says
+//! so; the few steps that are left are in a hash table that stays small. A node whose bits would be
+//! too many does without them.
 
 use super::hash::key;
 use super::vector::{Layout, domain};
@@ -13,23 +13,25 @@ use crate::error::Error;
 use crate::model::network::NetworkKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A dense table may have this many entries (four bytes each) before a hash table takes over.
-const MAX_DENSE: usize = 1 << 24;
+/// A node may have this many words of bits (32 MiB) before the hash table must do without them.
+const MAX_WORDS: usize = 1 << 22;
+/// All nodes together may have this many.
+const MAX_GRID: usize = 1 << 26;
 
 /// The code of a step not yet asked for.
-const UNKNOWN: u32 = 0;
+pub(crate) const UNKNOWN: u32 = 0;
 /// The code of an event that changes nothing in a state.
 pub(crate) const NOTHING: u32 = 1;
 /// The code of an event that changes nothing in a state but asks to be counted.
 pub(crate) const STUTTER: u32 = 2;
 /// The code of the first step; codes from here on are places in the list of steps.
-const FIRST: u32 = 3;
+pub(crate) const FIRST: u32 = 3;
 
 /// Properties of a step.
 pub(crate) mod flag {
     /// No further result of the same event follows.
     pub const LAST: u16 = 1;
-    /// `delta` is all there is to the fingerprint, unless a partition is in force.
+    /// `delta` is all there is to the fingerprint but for observers, unless a partition is in force.
     pub const SIMPLE: u16 = 2;
     /// Some property's view changes.
     pub const VIEWS: u16 = 4;
@@ -57,21 +59,19 @@ pub(crate) struct MemoStep {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoEvent {
     pub key: u64,
-    pub local: u32,
-    pub node: u16,
-    /// Who sent the message, or one of the two below.
+    /// Who sent the message, or one of those below.
     pub from: u16,
 }
 
 impl MemoEvent {
     const INSIDE: u16 = u16::MAX;
     const DRIVER: u16 = u16::MAX - 1;
-    const UNKNOWN: MemoEvent = MemoEvent { key: 0, local: u32::MAX, node: 0, from: 0 };
+    const UNKNOWN: MemoEvent = MemoEvent { key: 0, from: u16::MAX - 2 };
 
     /// Whether it is a message.
     #[inline]
     pub fn is_message(&self) -> bool {
-        self.from < MemoEvent::DRIVER
+        self.from < MemoEvent::UNKNOWN.from
     }
 
     /// Whether it is in flight before it happens: a message or a call.
@@ -104,9 +104,11 @@ struct MemoState {
 /// A thread's memory of the local space.
 pub(crate) struct Memo<'s> {
     pub space: &'s dyn Space,
-    network: NetworkKind,
-    rows: Vec<Rows>,
-    events: Vec<MemoEvent>,
+    layout: &'s Layout,
+    grid: Grid,
+    codes: Vec<Codes>,
+    /// For each node, its events.
+    events: Vec<Vec<MemoEvent>>,
     states: Vec<Vec<Option<MemoState>>>,
     /// For each node and state, how many events can happen without anything in flight; more than
     /// that fits, for a state not yet known.
@@ -140,9 +142,10 @@ impl<'s> Memo<'s> {
         let layout = space.layout();
         Memo {
             space,
-            network: layout.network,
-            rows: (0..layout.nodes).map(|_| Rows::default()).collect(),
-            events: Vec::new(),
+            layout,
+            grid: Grid::new(layout.nodes),
+            codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
+            events: vec![Vec::new(); layout.nodes],
             states: (0..layout.nodes).map(|_| Vec::new()).collect(),
             internal_counts: vec![Vec::new(); layout.nodes],
             steps: Vec::new(),
@@ -160,34 +163,41 @@ impl<'s> Memo<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let rows: usize = self.rows.iter().map(Rows::bytes).sum();
+        let codes: usize =
+            self.codes.iter().map(|codes| codes.slots.capacity() * size_of::<Slot>()).sum();
+        let rows = codes + self.grid.bits.capacity() * 8;
         let states: usize = self.states.iter().map(|states| states.len() * 96).sum();
-        let rest = self.events.len() * 16 + self.steps.len() * 24 + self.sends.len() * 4;
+        let events: usize = self.events.iter().map(Vec::len).sum();
+        let rest = events * 16 + self.steps.len() * 24 + self.sends.len() * 4;
         (rows + states + rest) as u64
     }
 
     /// What is known of an event.
     #[inline]
     pub fn event(&mut self, event: EventId) -> MemoEvent {
-        match self.events.get(event as usize) {
-            Some(known) if known.local != u32::MAX => *known,
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
+        match self.events[node].get(local as usize) {
+            Some(known) if known.from != MemoEvent::UNKNOWN.from => *known,
             _ => self.learn_event(event),
         }
     }
 
     #[cold]
     fn learn_event(&mut self, event: EventId) -> MemoEvent {
-        let EventInfo { key, node, local, source } = self.space.event(event);
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
+        let EventInfo { key, source } = self.space.event(event);
         let from = match source {
             Source::Node(from) => from as u16,
             Source::Driver => MemoEvent::DRIVER,
             Source::Inside => MemoEvent::INSIDE,
         };
-        let known = MemoEvent { key, local, node: node as u16, from };
-        if self.events.len() <= event as usize {
-            self.events.resize(event as usize + 1, MemoEvent::UNKNOWN);
+        let known = MemoEvent { key, from };
+        let events = &mut self.events[node];
+        if events.len() <= local as usize {
+            events.resize(local as usize + 1, MemoEvent::UNKNOWN);
+            self.grid.make_room(node, 0, local as usize + 1);
         }
-        self.events[event as usize] = known;
+        events[local as usize] = known;
         known
     }
 
@@ -195,6 +205,7 @@ impl<'s> Memo<'s> {
         let states = &mut self.states[node];
         if states.len() <= state as usize {
             states.resize_with(state as usize + 1, || None);
+            self.grid.make_room(node, state as usize + 1, 0);
         }
         let space = self.space;
         states[state as usize].get_or_insert_with(|| {
@@ -224,22 +235,32 @@ impl<'s> Memo<'s> {
         &self.state(node, state).internal
     }
 
-    /// Whether there are such events.
+    /// Finds the rows of the states that nodes are in; true if in some of them something can
+    /// happen without anything in flight.
     #[inline]
-    pub fn has_internal(&mut self, node: usize, state: StateId) -> bool {
-        match self.internal_counts[node].get(state as usize) {
-            Some(0) => false,
-            Some(&count) if count != u8::MAX => true,
-            _ => {
-                let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1);
-                let counts = &mut self.internal_counts[node];
-                if counts.len() <= state as usize {
-                    counts.resize(state as usize + 1, u8::MAX);
-                }
-                counts[state as usize] = count as u8;
-                count > 0
-            }
+    pub fn locate(&mut self, states: &[StateId], rows: &mut Vec<Row>) -> bool {
+        rows.clear();
+        let mut internal = 0;
+        for (node, &state) in states.iter().enumerate() {
+            let count = match self.internal_counts[node].get(state as usize) {
+                Some(&count) if count != u8::MAX => count,
+                _ => self.learn_state(node, state),
+            };
+            internal |= count;
+            rows.push(self.grid.row(node, state));
         }
+        internal != 0
+    }
+
+    #[cold]
+    fn learn_state(&mut self, node: usize, state: StateId) -> u8 {
+        let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1) as u8;
+        let counts = &mut self.internal_counts[node];
+        if counts.len() <= state as usize {
+            counts.resize(state as usize + 1, u8::MAX);
+        }
+        counts[state as usize] = count;
+        count
     }
 
     /// Whether a node in this state is up.
@@ -247,26 +268,55 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
+    /// Lists the places of those events in flight that do not, as far as is known, change nothing;
+    /// of equal ones, which are side by side, the first.
+    #[inline]
+    pub fn sift(&mut self, rows: &[Row], flight: &[EventId], hits: &mut Vec<u32>) {
+        self.lookups += flight.len() as u64;
+        hits.clear();
+        let bits = &self.grid.bits[..];
+        let mut before = EventId::MAX;
+        for (at, &event) in flight.iter().enumerate() {
+            let row = rows[self.layout.event_node(event)];
+            let local = self.layout.event_local(event);
+            let nothing = local < row.events
+                && bits[row.start as usize + (local / 64) as usize] >> (local % 64) & 1 == 1;
+            if !nothing && event != before {
+                hits.push(at as u32);
+            }
+            before = event;
+        }
+    }
+
     /// The code of what the event does when its node is in the state that it is in among
     /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
     pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
-        self.lookups += 1;
-        // An event that is not yet known has a place that no row has.
-        let info = self.events.get(event as usize).unwrap_or(&MemoEvent::UNKNOWN);
-        let state = states[info.node as usize];
-        match self.rows[info.node as usize].get(state, info.local) {
+        match self.quick_code(states, event) {
             UNKNOWN => self.learn_steps(states, event),
             code => Ok(code),
         }
     }
 
+    /// The same, [`UNKNOWN`] where it has to be found out.
+    #[inline]
+    pub fn quick_code(&self, states: &[StateId], event: EventId) -> u32 {
+        let node = self.layout.event_node(event);
+        self.codes[node].get(states[node], self.layout.event_local(event))
+    }
+
     #[cold]
     fn learn_steps(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
         let info = self.event(event);
-        let node = info.node as usize;
+        let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
         let state = states[node];
-        if let code @ 1.. = self.rows[node].get(state, info.local) {
+        self.state(node, state);
+        // Both have their bit from here on.
+        let row = self.grid.row(node, state).start as usize;
+        if self.grid.bits[row + local as usize / 64] >> (local % 64) & 1 == 1 {
+            return Ok(NOTHING);
+        }
+        if let code @ 1.. = self.codes[node].get(state, local) {
             return Ok(code);
         }
         self.misses += 1;
@@ -298,14 +348,14 @@ impl<'s> Memo<'s> {
                     if next.stutter {
                         flags |= flag::STUTTER;
                     }
-                    let plain = match self.network {
+                    let plain = match self.layout.network {
                         NetworkKind::Unordered => true,
                         NetworkKind::Duplicating => next.sends.is_empty(),
                         NetworkKind::Ordered => next.sends.is_empty() && !info.is_message(),
                     };
-                    if plain && next.feed == 0 {
+                    if plain {
                         flags |= flag::SIMPLE;
-                        if info.is_consumed(self.network) {
+                        if info.is_consumed(self.layout.network) {
                             delta = delta.wrapping_sub(info.key);
                         }
                         for &send in &next.sends {
@@ -320,12 +370,14 @@ impl<'s> Memo<'s> {
         }
         if let [only] = &self.steps[(code.max(FIRST) - FIRST) as usize..] {
             let pure = flag::LAST | flag::SIMPLE | flag::TRIVIAL | flag::STUTTER;
-            if code >= FIRST && only.flags == pure {
+            if code >= FIRST && only.flags == pure && only.feed == 0 {
                 self.steps.pop();
                 code = STUTTER;
             }
         }
-        self.rows[node].set(state, info.local, code);
+        if code != NOTHING || !self.grid.set(node, state, local) {
+            self.codes[node].insert(state, local, code);
+        }
         Ok(code)
     }
 
@@ -444,92 +496,166 @@ impl<'s> Memo<'s> {
     }
 }
 
-/// The codes of one node's steps.
-#[derive(Default)]
-struct Rows {
-    /// How many events a row has room for; a multiple of 64.
-    stride: usize,
-    /// A bit for each state and event: set if the event changes nothing.
-    nothing: Vec<u64>,
-    codes: Vec<u32>,
-    /// Takes over when `codes` would grow too large.
-    sparse: Option<FxHashMap<(StateId, u32), u32>>,
+/// A bit for each node, state and event: set if the event is known to change nothing there.
+///
+/// Every state and event that the memo knows has its bit, so that reading one needs no care.
+struct Grid {
+    /// First a row of zeros for nodes without bits, then the rows of the others.
+    bits: Vec<u64>,
+    nodes: Vec<Rows>,
+    /// Words in the row of zeros.
+    zeros: usize,
 }
 
-impl Rows {
+/// The row of one state.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    /// Its first word.
+    start: u32,
+    /// How many events have their bits in it.
+    events: u32,
+}
+
+/// Where the rows of a node are.
+#[derive(Clone, Copy, Default)]
+struct Rows {
+    /// The first word.
+    start: usize,
+    /// Words in a row; zero for a node whose bits would be too many.
+    stride: usize,
+    states: usize,
+    /// How many states and events the node is known to have.
+    known: (usize, usize),
+    without_bits: bool,
+}
+
+impl Grid {
+    fn new(nodes: usize) -> Self {
+        Grid { bits: vec![0], nodes: vec![Rows::default(); nodes], zeros: 1 }
+    }
+
+    /// The row of a state.
+    #[inline]
+    fn row(&self, node: usize, state: StateId) -> Row {
+        let rows = &self.nodes[node];
+        Row {
+            start: (rows.start + state as usize * rows.stride) as u32,
+            events: rows.known.1 as u32,
+        }
+    }
+
+    /// Makes sure that a node has bits for so many states and events, or does without.
+    fn make_room(&mut self, node: usize, states: usize, events: usize) {
+        let rows = &mut self.nodes[node];
+        rows.known = (rows.known.0.max(states), rows.known.1.max(events));
+        let (states, words) = (rows.known.0, rows.known.1.div_ceil(64));
+        let fits = if rows.without_bits {
+            words <= self.zeros
+        } else {
+            states <= rows.states && words <= rows.stride
+        };
+        if !fits {
+            self.lay_out_anew();
+        }
+    }
+
+    fn lay_out_anew(&mut self) {
+        let longest = self.nodes.iter().map(|rows| rows.known.1.div_ceil(64)).max().unwrap_or(1);
+        let zeros = longest.next_power_of_two();
+        let mut bits = vec![0; zeros];
+        for rows in &mut self.nodes {
+            let old = *rows;
+            let grow =
+                |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
+            rows.states = grow(old.known.0, old.states);
+            rows.stride = grow(old.known.1.div_ceil(64), old.stride);
+            let words = rows.states * rows.stride;
+            rows.without_bits |= words > MAX_WORDS || bits.len() + words > MAX_GRID;
+            if rows.without_bits {
+                // What the bits said is forgotten, and asked for again.
+                *rows = Rows { known: old.known, without_bits: true, ..Rows::default() };
+                continue;
+            }
+            rows.start = bits.len();
+            bits.resize(rows.start + rows.states * rows.stride, 0);
+            for row in 0..old.states {
+                let (from, to) = (old.start + row * old.stride, rows.start + row * rows.stride);
+                bits[to..to + old.stride].copy_from_slice(&self.bits[from..from + old.stride]);
+            }
+        }
+        self.bits = bits;
+        self.zeros = zeros;
+    }
+
+    /// Notes that an event changes nothing; false if the node has no bits.
+    fn set(&mut self, node: usize, state: StateId, event: u32) -> bool {
+        if self.nodes[node].without_bits {
+            return false;
+        }
+        let word = self.row(node, state).start as usize + event as usize / 64;
+        self.bits[word] |= 1 << (event % 64);
+        true
+    }
+}
+
+/// A hash table from state and event to code: open addressing, at most half full.
+#[derive(Default)]
+struct Codes {
+    slots: Vec<Slot>,
+    len: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    state: StateId,
+    event: u32,
+    /// [`UNKNOWN`] for an empty slot.
+    code: u32,
+}
+
+impl Codes {
+    const EMPTY: Slot = Slot { state: 0, event: 0, code: UNKNOWN };
+
+    #[inline]
+    fn place(&self, state: StateId, event: u32) -> usize {
+        let both = u64::from(state) << 32 | u64::from(event);
+        // The upper half of a product depends on all bits below it.
+        (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots.len() - 1)
+    }
+
     #[inline]
     fn get(&self, state: StateId, event: u32) -> u32 {
-        if let Some(sparse) = &self.sparse {
-            return sparse.get(&(state, event)).copied().unwrap_or(UNKNOWN);
-        }
-        let at = state as usize * self.stride + event as usize;
-        if event as usize >= self.stride || at >= self.codes.len() {
+        if self.slots.is_empty() {
             return UNKNOWN;
         }
-        if self.nothing[at / 64] >> (at % 64) & 1 == 1 {
-            return NOTHING;
-        }
-        self.codes[at]
-    }
-
-    fn set(&mut self, state: StateId, event: u32, code: u32) {
-        if self.sparse.is_none() {
-            self.make_room(state as usize + 1, event as usize + 1);
-        }
-        if let Some(sparse) = &mut self.sparse {
-            sparse.insert((state, event), code);
-            return;
-        }
-        let at = state as usize * self.stride + event as usize;
-        if code == NOTHING {
-            self.nothing[at / 64] |= 1 << (at % 64);
-        }
-        self.codes[at] = code;
-    }
-
-    fn make_room(&mut self, states: usize, events: usize) {
-        let old_stride = self.stride;
-        let stride =
-            if events <= old_stride { old_stride } else { events.next_power_of_two().max(64) };
-        let old_states = self.codes.len().checked_div(old_stride).unwrap_or(0);
-        let states = if states <= old_states { old_states } else { states + states / 4 };
-        if (stride, states) == (old_stride, old_states) {
-            return;
-        }
-        if states * stride > MAX_DENSE {
-            let mut sparse = FxHashMap::default();
-            for at in 0..self.codes.len() {
-                if self.codes[at] != UNKNOWN {
-                    let place = ((at / old_stride) as StateId, (at % old_stride) as u32);
-                    sparse.insert(place, self.codes[at]);
-                }
+        let mut at = self.place(state, event);
+        loop {
+            let slot = &self.slots[at];
+            if slot.code == UNKNOWN || (slot.state, slot.event) == (state, event) {
+                return slot.code;
             }
-            *self = Rows { sparse: Some(sparse), ..Rows::default() };
-            return;
+            at = (at + 1) & (self.slots.len() - 1);
         }
-        if stride == old_stride {
-            self.codes.resize(states * stride, UNKNOWN);
-            self.nothing.resize(states * stride / 64, 0);
-            return;
-        }
-        let mut wider = Rows {
-            stride,
-            nothing: vec![0; states * stride / 64],
-            codes: vec![UNKNOWN; states * stride],
-            sparse: None,
-        };
-        for row in 0..old_states {
-            let (from, to) = (row * old_stride, row * stride);
-            wider.codes[to..to + old_stride].copy_from_slice(&self.codes[from..from + old_stride]);
-            wider.nothing[to / 64..][..old_stride / 64]
-                .copy_from_slice(&self.nothing[from / 64..][..old_stride / 64]);
-        }
-        *self = wider;
     }
 
-    fn bytes(&self) -> usize {
-        let sparse = self.sparse.as_ref().map_or(0, |sparse| sparse.capacity() * 16);
-        self.codes.len() * 4 + self.nothing.len() * 8 + sparse
+    fn insert(&mut self, state: StateId, event: u32, code: u32) {
+        if self.len * 2 >= self.slots.len() {
+            let larger = (self.slots.len() * 2).max(64);
+            let slots = std::mem::replace(&mut self.slots, vec![Codes::EMPTY; larger]);
+            for slot in slots.into_iter().filter(|slot| slot.code != UNKNOWN) {
+                self.put(slot);
+            }
+        }
+        self.put(Slot { state, event, code });
+        self.len += 1;
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mut at = self.place(slot.state, slot.event);
+        while self.slots[at].code != UNKNOWN {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = slot;
     }
 }
 
@@ -537,27 +663,55 @@ impl Rows {
 mod tests {
     use super::*;
 
+    fn random(seed: &mut u64) -> u32 {
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*seed >> 33) as u32
+    }
+
     #[test]
-    fn rows_keep_codes_as_they_grow_and_when_they_turn_sparse() {
-        let mut rows = Rows::default();
-        let mut expected = Vec::new();
-        let mut random = 1u64;
-        for n in 0..3_000u32 {
-            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let (state, event) =
-                ((random >> 40) as u32 % (n + 1), (random >> 20) as u32 % (n / 4 + 1));
-            if rows.get(state, event) == UNKNOWN {
-                let code = if n % 3 == 0 { NOTHING } else { FIRST + n };
-                rows.set(state, event, code);
-                expected.push((state, event, code));
+    fn codes_are_kept_as_they_grow() {
+        let (mut codes, mut seed) = (Codes::default(), 1);
+        let mut expected = rustc_hash::FxHashMap::default();
+        for n in 0..5_000 {
+            let (state, event) = (random(&mut seed) % 300, random(&mut seed) % 300);
+            if codes.get(state, event) == UNKNOWN {
+                codes.insert(state, event, FIRST + n);
+                expected.insert((state, event), FIRST + n);
             }
         }
-        assert!(rows.sparse.is_none());
-        assert!(expected.iter().all(|&(state, event, code)| rows.get(state, event) == code));
-        rows.set(2_000_000, 60, 77);
-        assert!(rows.sparse.is_some());
-        assert_eq!(rows.get(2_000_000, 60), 77);
-        assert_eq!(rows.get(2_000_000, 61), UNKNOWN);
-        assert!(expected.iter().all(|&(state, event, code)| rows.get(state, event) == code));
+        assert!(expected.iter().all(|(&(state, event), &code)| codes.get(state, event) == code));
+        assert_eq!(codes.get(300, 0), UNKNOWN);
+    }
+
+    #[test]
+    fn bits_are_kept_as_nodes_grow() {
+        let (mut grid, mut seed) = (Grid::new(3), 1);
+        let mut expected = FxHashSet::default();
+        for n in 1..3_000 {
+            let node = n as usize % 3;
+            let (state, event) = (random(&mut seed) % n, random(&mut seed) % (n / 4 + 1));
+            grid.make_room(node, state as usize + 1, event as usize + 1);
+            assert!(grid.set(node, state, event));
+            expected.insert((node, state, event));
+        }
+        let is_set = |grid: &Grid, node, state, event: u32| {
+            grid.bits[grid.row(node, state).start as usize + event as usize / 64] >> (event % 64)
+                & 1
+                == 1
+        };
+        for node in 0..3 {
+            let Rows { known: (states, events), .. } = grid.nodes[node];
+            for state in 0..states as u32 {
+                for event in 0..events as u32 {
+                    let known = expected.contains(&(node, state, event));
+                    assert_eq!(is_set(&grid, node, state, event), known);
+                }
+            }
+        }
+        grid.make_room(1, 1 << 30, 1_000);
+        assert!(!grid.set(1, 1 << 29, 999), "too many bits");
+        assert!(!is_set(&grid, 1, 1 << 29, 999));
+        let (node, state, event) = *expected.iter().find(|(node, ..)| *node != 1).unwrap();
+        assert!(is_set(&grid, node, state, event));
     }
 }

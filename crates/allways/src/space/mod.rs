@@ -27,7 +27,8 @@ use vector::Layout;
 
 /// A local state of a node. Numbered for each node from zero.
 pub(crate) type StateId = u32;
-/// A message, call, timer, crash or restart, with the node that handles it.
+/// A message, call, timer, crash or restart, with the node that handles it: see
+/// [`Layout::event_node`](vector::Layout::event_node).
 pub(crate) type EventId = u32;
 /// What observers see of a step; zero for nothing.
 pub(crate) type FeedId = u32;
@@ -37,10 +38,6 @@ pub(crate) type FeedId = u32;
 pub(crate) struct EventInfo {
     /// Its part of a fingerprint while it is in flight.
     pub key: u64,
-    /// The node that handles it.
-    pub node: u32,
-    /// Its number among the events of that node.
-    pub local: u32,
     /// Where it comes from.
     pub source: Source,
 }

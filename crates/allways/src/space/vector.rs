@@ -29,6 +29,8 @@ pub(crate) mod domain {
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub nodes: usize,
+    /// How many low bits of an event's number name the node that handles it.
+    node_bits: u32,
     pub observers: usize,
     pub network: NetworkKind,
     pub has_faults: bool,
@@ -61,6 +63,7 @@ impl Layout {
         let queues = if network == NetworkKind::Ordered { nodes * nodes } else { 0 };
         Layout {
             nodes,
+            node_bits: nodes.next_power_of_two().trailing_zeros(),
             observers,
             network,
             has_faults,
@@ -71,6 +74,24 @@ impl Layout {
             queue_base,
             flight_base: queue_base + queues,
         }
+    }
+
+    /// The number of an event: the node that handles it, and its number among that node's events.
+    pub fn event_id(&self, node: usize, local: u32) -> Option<EventId> {
+        let shifted = local.checked_shl(self.node_bits)?;
+        (shifted >> self.node_bits == local).then_some(shifted | node as u32)
+    }
+
+    /// The node that handles an event.
+    #[inline]
+    pub fn event_node(&self, event: EventId) -> usize {
+        (event & ((1 << self.node_bits) - 1)) as usize
+    }
+
+    /// The number of an event among those of its node.
+    #[inline]
+    pub fn event_local(&self, event: EventId) -> u32 {
+        event >> self.node_bits
     }
 
     /// The fault budgets and the partition in force.

@@ -8,11 +8,12 @@
 //! length n is found before any of length n + 1. Complete: every state that is inserted is expanded
 //! exactly once, by the thread whose insertion came first.
 
-use super::frontier::{Chunk, Level, Output};
+use super::frontier::{Chunk, Cursor, Level, Output};
 use super::worker::{BATCH, Path, Shared, Worker};
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
+use crate::space::table::Session;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -146,70 +147,58 @@ impl<'a> Breadth<'a> {
 
     fn chunk(&mut self, chunk: &Chunk, probe: bool) -> Result<(), Error> {
         let shared = self.worker.shared;
-        let mut from = Some((0, 0));
-        while let Some(start) = from {
-            let mut batch = std::mem::take(&mut self.batch);
+        let mut cursor = Cursor::default();
+        let mut batch = std::mem::take(&mut self.batch);
+        loop {
             batch.clear();
             let session = (self.worker.by_fingerprint() && !probe)
                 .then(|| shared.table.session(2 * BATCH, shared.threads));
-            let mut stutters = 0;
-            let mut error = None;
-            let mut end_of_last = 0;
-            let Batch { words, states, candidates } = &mut batch;
-            from = chunk.read(start, words, |position, fingerprint, words| {
-                let begin = end_of_last;
-                end_of_last = words.len();
-                let (first, number) = (candidates.len(), states.len() as u32);
-                let expansion =
-                    self.worker.expander.expand(&words[begin..], fingerprint, number, candidates);
-                let expansion = match expansion {
-                    Ok(expansion) => expansion,
-                    Err(e) => {
-                        error = Some(e);
-                        return false;
-                    }
-                };
-                stutters += expansion.stutters;
-                let found = &candidates[first..];
-                if let Some(session) = &session {
-                    for candidate in found {
-                        session.prefetch(candidate.fingerprint);
-                    }
-                }
-                let place = chunk.first + position;
-                // A panic at the depth bound ends a run that is longer than the bound.
-                let within = if probe { &[] } else { found };
-                if !expansion.goes_on || within.iter().any(|c| c.touches == Touches::Panic) {
-                    let judged = self.worker.judge_expansion(
-                        &words[begin..],
-                        within,
-                        expansion.goes_on,
-                        || path(self.level, place),
-                    );
-                    if let Err(e) = judged {
-                        error = Some(e);
-                        return false;
-                    }
-                }
-                states.push(Member { words: begin, fingerprint, place, candidates: first });
-                candidates.len() < BATCH
-            });
-            if let Some(error) = error {
-                return Err(error);
+            let stutters = self.fill(chunk, &mut cursor, session.as_ref(), &mut batch)?;
+            if batch.states.is_empty() || shared.is_over() {
+                break;
             }
-            let generated = batch.candidates.len() as u64 + stutters;
             if probe {
                 self.probe(&batch)?;
             } else {
+                let generated = batch.candidates.len() as u64 + stutters;
                 shared.generated.fetch_add(generated, Relaxed);
                 self.insert(&batch, session)?;
             }
-            self.batch = batch;
-            if shared.is_over() {
-                break;
-            }
         }
+        self.batch = batch;
         Ok(())
+    }
+
+    /// Reads and expands states until there are candidates enough; returns the stutters met.
+    fn fill(
+        &mut self,
+        chunk: &Chunk,
+        cursor: &mut Cursor,
+        session: Option<&Session<'_>>,
+        batch: &mut Batch,
+    ) -> Result<u64, Error> {
+        let mut stutters = 0;
+        let Batch { words, states, candidates } = batch;
+        while candidates.len() < BATCH {
+            let (begin, first) = (words.len(), candidates.len());
+            let Some((place, fingerprint)) = chunk.next(cursor, words) else { break };
+            let vector = &words[begin..];
+            let number = states.len() as u32;
+            let expansion = self.worker.expander.expand(vector, fingerprint, number, candidates)?;
+            stutters += expansion.stutters;
+            let found = &candidates[first..];
+            if let Some(session) = session {
+                for candidate in found {
+                    session.prefetch(candidate.fingerprint);
+                }
+            }
+            if !expansion.goes_on || expansion.panics {
+                let path = || path(self.level, place);
+                self.worker.judge_expansion(vector, found, expansion.goes_on, path)?;
+            }
+            states.push(Member { words: begin, fingerprint, place, candidates: first });
+        }
+        Ok(stutters)
     }
 
     /// At the depth bound: looks whether anything lies beyond.
@@ -224,11 +213,7 @@ impl<'a> Breadth<'a> {
         Ok(())
     }
 
-    fn insert(
-        &mut self,
-        batch: &Batch,
-        session: Option<crate::space::table::Session<'a>>,
-    ) -> Result<(), Error> {
+    fn insert(&mut self, batch: &Batch, session: Option<Session<'a>>) -> Result<(), Error> {
         let Breadth { worker, level, output, .. } = self;
         let level: &Level = level;
         let parent_of = |parent: u32| {

@@ -17,11 +17,14 @@ use super::worker::{Path, Shared, Worker};
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
+use crate::space::table::Session;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// So many states are expanded together.
 const TOGETHER: usize = 16;
+/// A trail longer than this is worth a look for gaps.
+const LONG_TRAIL: usize = 1 << 12;
 /// The bounds are looked at after so many states.
 const PULSE: u64 = 1_024;
 
@@ -206,7 +209,7 @@ impl<'a> Depth<'a> {
             hand.words.clear();
             hand.states.clear();
             hand.candidates.clear();
-            self.forget_trail(&batch);
+            self.forget_trail(&mut batch);
             if since >= PULSE {
                 since = 0;
                 self.worker.tell_bytes();
@@ -273,13 +276,9 @@ impl<'a> Depth<'a> {
             }
             let depth = self.depth(&batch.states[index]);
             shared.depth.fetch_max(depth, Relaxed);
-            // A panic at the depth bound ends a run that is longer than the bound.
-            let within = if depth >= probe_at { &[] } else { found };
-            if !expansion.goes_on || within.iter().any(|c| c.touches == Touches::Panic) {
-                let state = batch.states[index];
-                let path = || self.path_of(&state);
-                let path = path();
-                self.worker.judge_expansion(vector, within, expansion.goes_on, || path.clone())?;
+            if !expansion.goes_on || expansion.panics {
+                let path = self.path_of(&batch.states[index]);
+                self.worker.judge_expansion(vector, found, expansion.goes_on, || path.clone())?;
             }
             if depth >= probe_at {
                 let candidates = batch.candidates.split_off(first);
@@ -305,7 +304,7 @@ impl<'a> Depth<'a> {
         &mut self,
         batch: &mut Batch,
         hand: &mut Batch,
-        session: Option<crate::space::table::Session<'a>>,
+        session: Option<Session<'a>>,
     ) -> Result<(), Error> {
         let Batch { words: all, states, candidates } = batch;
         let parents: Vec<((usize, usize), u64)> =
@@ -353,10 +352,44 @@ impl<'a> Depth<'a> {
     }
 
     /// Drops what is on the trail and nobody's ancestor any more.
-    fn forget_trail(&mut self, hand: &Batch) {
+    fn forget_trail(&mut self, hand: &mut Batch) {
         let top = self.stack.last().map_or(ORIGIN, |entry| entry.trail);
         let needed = hand.states.iter().map(|state| state.trail).fold(top, u32::max);
         self.trail.truncate(needed as usize + 1);
+        // States expanded together leave gaps below the top: close them now and then.
+        if self.trail.len() > LONG_TRAIL.max(8 * self.stack.len()) {
+            self.close_gaps(hand);
+        }
+    }
+
+    fn close_gaps(&mut self, hand: &mut Batch) {
+        let mut place = vec![NOWHERE; self.trail.len()];
+        place[ORIGIN as usize] = ORIGIN;
+        let tips = self.stack.iter().map(|entry| entry.trail);
+        for mut at in tips.chain(hand.states.iter().map(|state| state.trail)) {
+            while place[at as usize] == NOWHERE {
+                place[at as usize] = 0;
+                at = self.trail[at as usize].parent;
+            }
+        }
+        let mut kept = 0;
+        for at in 0..self.trail.len() {
+            if place[at] != NOWHERE {
+                // A parent comes before its children, so it has its new place already.
+                let Trail { parent, ordinal, depth } = self.trail[at];
+                let parent = if parent == NOWHERE { NOWHERE } else { place[parent as usize] };
+                self.trail[kept as usize] = Trail { parent, ordinal, depth };
+                place[at] = kept;
+                kept += 1;
+            }
+        }
+        self.trail.truncate(kept as usize);
+        for entry in &mut self.stack {
+            entry.trail = place[entry.trail as usize];
+        }
+        for state in &mut hand.states {
+            state.trail = place[state.trail as usize];
+        }
     }
 
     fn depth(&self, state: &Member) -> u64 {

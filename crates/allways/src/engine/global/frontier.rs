@@ -18,6 +18,18 @@ const LARGE: u8 = u8::MAX;
 /// Bytes of the log for each state.
 const ENTRY: usize = 6;
 
+/// Half words in front of a vector: its length and its fingerprint.
+const NARROW_HEAD: usize = 5;
+/// The same in words.
+const WIDE_HEAD: usize = 3;
+
+/// How far a chunk has been read.
+#[derive(Default)]
+pub(crate) struct Cursor {
+    position: u64,
+    at: usize,
+}
+
 /// States to be expanded.
 pub(crate) struct Chunk {
     words: Words,
@@ -32,41 +44,32 @@ enum Words {
 }
 
 impl Chunk {
-    /// Calls `each` with position, fingerprint and vector of each state from `from` on (a position
-    /// and the words before it), until it returns false; returns where to go on.
-    pub fn read(
-        &self,
-        from: (u64, usize),
-        buffer: &mut Vec<u32>,
-        mut each: impl FnMut(u64, u64, &mut Vec<u32>) -> bool,
-    ) -> Option<(u64, usize)> {
-        let (mut position, mut at) = from;
-        while position < self.count {
-            let start = buffer.len();
-            let (fingerprint, len) = match &self.words {
-                Words::Narrow(words) => {
-                    let len = words[at] as usize;
-                    let hash = &words[at + 1..at + 5];
-                    let hash = hash.iter().rev().fold(0, |sum, &word| sum << 16 | u64::from(word));
-                    buffer.extend(words[at + 5..at + 5 + len].iter().map(|&word| u32::from(word)));
-                    (hash, len + 5)
-                }
-                Words::Wide(words) => {
-                    let len = words[at] as usize;
-                    let hash = u64::from(words[at + 2]) << 32 | u64::from(words[at + 1]);
-                    buffer.extend_from_slice(&words[at + 3..at + 3 + len]);
-                    (hash, len + 3)
-                }
-            };
-            let here = (position, at);
-            position += 1;
-            at += len;
-            debug_assert!(start <= buffer.len());
-            if !each(here.0, fingerprint, buffer) {
-                return (position < self.count).then_some((position, at));
-            }
+    /// Appends the next vector to `buffer`; returns its place in the log and its fingerprint.
+    #[inline]
+    pub fn next(&self, cursor: &mut Cursor, buffer: &mut Vec<u32>) -> Option<(u64, u64)> {
+        if cursor.position == self.count {
+            return None;
         }
-        None
+        let at = cursor.at;
+        let fingerprint = match &self.words {
+            Words::Narrow(words) => {
+                let (head, rest) = words[at..].split_at(NARROW_HEAD);
+                let len = usize::from(head[0]);
+                buffer.extend(rest[..len].iter().map(|&word| u32::from(word)));
+                cursor.at += NARROW_HEAD + len;
+                let part = |index: usize| u64::from(head[index]) << (16 * (index - 1));
+                part(1) | part(2) | part(3) | part(4)
+            }
+            Words::Wide(words) => {
+                let (head, rest) = words[at..].split_at(WIDE_HEAD);
+                let len = head[0] as usize;
+                buffer.extend_from_slice(&rest[..len]);
+                cursor.at += WIDE_HEAD + len;
+                u64::from(head[2]) << 32 | u64::from(head[1])
+            }
+        };
+        cursor.position += 1;
+        Some((self.first + cursor.position - 1, fingerprint))
     }
 
     pub fn bytes(&self) -> u64 {
@@ -106,11 +109,11 @@ impl Builder {
         log: &Log,
     ) -> bool {
         if let Words::Narrow(words) = &mut self.words {
-            if vector.iter().all(|&word| word <= u32::from(u16::MAX))
-                && vector.len() <= u16::MAX as usize
-            {
-                words.push(vector.len() as u16);
-                words.extend((0..4).map(|part| (fingerprint >> (16 * part)) as u16));
+            let all = vector.iter().fold(vector.len() as u32, |all, &word| all | word);
+            if all <= u32::from(u16::MAX) {
+                let part = |index: u32| (fingerprint >> (16 * index)) as u16;
+                words.reserve(NARROW_HEAD + vector.len());
+                words.extend_from_slice(&[vector.len() as u16, part(0), part(1), part(2), part(3)]);
                 words.extend(vector.iter().map(|&word| word as u16));
             } else {
                 self.widen();
@@ -121,15 +124,16 @@ impl Builder {
             words.extend_from_slice(vector);
         }
         let place = self.number * CHUNK + self.count;
-        self.log.extend_from_slice(&parent.to_le_bytes()[..5]);
-        self.log.push(match u8::try_from(ordinal) {
+        let small = match u8::try_from(ordinal) {
             Ok(ordinal) if ordinal != LARGE => ordinal,
             _ => {
                 let mut large = log.large.lock().unwrap_or_else(PoisonError::into_inner);
                 large.insert(place, ordinal);
                 LARGE
             }
-        });
+        };
+        let entry = (parent | u64::from(small) << 40).to_le_bytes();
+        self.log.extend_from_slice(&entry[..ENTRY]);
         self.count += 1;
         self.count == CHUNK
     }
@@ -293,17 +297,14 @@ mod tests {
         let chunks = level.take();
         let mut seen = 0;
         for chunk in &chunks {
-            let mut from = Some((0, 0));
-            while let Some(start) = from {
-                let mut buffer = Vec::new();
-                from = chunk.read(start, &mut buffer, |_, fingerprint, buffer| {
-                    assert_eq!(*buffer, vector(seen));
-                    let expected = if seen == 0 { 99 } else { u64::from(seen) << 33 | 5 };
-                    assert_eq!(fingerprint, expected);
-                    seen += 1;
-                    buffer.clear();
-                    seen % 7 != 0
-                });
+            let mut cursor = Cursor::default();
+            let mut buffer = Vec::new();
+            while let Some((place, fingerprint)) = chunk.next(&mut cursor, &mut buffer) {
+                assert_eq!(buffer, vector(seen));
+                let expected = if seen == 0 { 99 } else { u64::from(seen) << 33 | 5 };
+                assert_eq!((place, fingerprint), (u64::from(seen), expected));
+                seen += 1;
+                buffer.clear();
             }
         }
         assert_eq!(seen, 3_000);
