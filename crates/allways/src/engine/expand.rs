@@ -102,7 +102,7 @@ impl<'s> Expander<'s> {
             memo: Memo::new(space, exact),
             layout,
             scratch: Vec::new(),
-            rows: Vec::new(),
+            rows: vec![Row::default(); layout.nodes],
             hits: Vec::new(),
         }
     }
@@ -138,8 +138,8 @@ impl<'s> Expander<'s> {
         }
         let flight = &vector[layout.flight_base..];
         let mut hits = std::mem::take(&mut self.hits);
-        self.memo.sift(&rows, flight, &mut hits);
-        for &at in &hits {
+        let count = self.memo.sift(&rows, flight, &mut hits);
+        for &at in &hits[..count] {
             let event = flight[at as usize];
             let code = self.memo.quick_code(all.states, event);
             // Most are plain steps of which only the fingerprint is needed now.

@@ -110,9 +110,6 @@ pub(crate) struct Memo<'s> {
     /// For each node, its events.
     events: Vec<Vec<MemoEvent>>,
     states: Vec<Vec<Option<MemoState>>>,
-    /// For each node and state, how many events can happen without anything in flight; more than
-    /// that fits, for a state not yet known.
-    internal_counts: Vec<Vec<u8>>,
     steps: Vec<MemoStep>,
     sends: Vec<EventId>,
     observed: FxHashMap<(u32, u32, FeedId), (u32, u64)>,
@@ -147,7 +144,6 @@ impl<'s> Memo<'s> {
             codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
             events: vec![Vec::new(); layout.nodes],
             states: (0..layout.nodes).map(|_| Vec::new()).collect(),
-            internal_counts: vec![Vec::new(); layout.nodes],
             steps: Vec::new(),
             sends: Vec::new(),
             observed: FxHashMap::default(),
@@ -236,18 +232,18 @@ impl<'s> Memo<'s> {
     }
 
     /// Finds the rows of the states that nodes are in; true if in some of them something can
-    /// happen without anything in flight.
+    /// happen without anything in flight. `rows` has one entry for each node.
     #[inline]
-    pub fn locate(&mut self, states: &[StateId], rows: &mut Vec<Row>) -> bool {
-        rows.clear();
+    pub fn locate(&mut self, states: &[StateId], rows: &mut [Row]) -> bool {
         let mut internal = 0;
-        for (node, &state) in states.iter().enumerate() {
-            let count = match self.internal_counts[node].get(state as usize) {
+        for node in 0..rows.len().min(states.len()) {
+            let state = states[node];
+            let count = match self.grid.nodes[node].internal.get(state as usize) {
                 Some(&count) if count != u8::MAX => count,
                 _ => self.learn_state(node, state),
             };
             internal |= count;
-            rows.push(self.grid.row(node, state));
+            rows[node] = self.grid.row(node, state);
         }
         internal != 0
     }
@@ -255,7 +251,7 @@ impl<'s> Memo<'s> {
     #[cold]
     fn learn_state(&mut self, node: usize, state: StateId) -> u8 {
         let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1) as u8;
-        let counts = &mut self.internal_counts[node];
+        let counts = &mut self.grid.nodes[node].internal;
         if counts.len() <= state as usize {
             counts.resize(state as usize + 1, u8::MAX);
         }
@@ -269,23 +265,26 @@ impl<'s> Memo<'s> {
     }
 
     /// Lists the places of those events in flight that do not, as far as is known, change nothing;
-    /// of equal ones, which are side by side, the first.
+    /// of equal ones, which are side by side, the first. Returns how many there are.
     #[inline]
-    pub fn sift(&mut self, rows: &[Row], flight: &[EventId], hits: &mut Vec<u32>) {
+    pub fn sift(&mut self, rows: &[Row], flight: &[EventId], hits: &mut Vec<u32>) -> usize {
         self.lookups += flight.len() as u64;
-        hits.clear();
+        if hits.len() < flight.len() {
+            hits.resize(flight.len(), 0);
+        }
         let bits = &self.grid.bits[..];
-        let mut before = EventId::MAX;
+        let (mask, shift) = self.layout.event_bits();
+        let (mut before, mut count) = (EventId::MAX, 0);
         for (at, &event) in flight.iter().enumerate() {
-            let row = rows[self.layout.event_node(event)];
-            let local = self.layout.event_local(event);
-            let nothing = local < row.events
-                && bits[row.start as usize + (local / 64) as usize] >> (local % 64) & 1 == 1;
-            if !nothing && event != before {
-                hits.push(at as u32);
-            }
+            let row = rows[(event & mask) as usize];
+            let local = event >> shift;
+            let word = if local < row.events { bits[(row.start + local / 64) as usize] } else { 0 };
+            // Without a branch: which deliveries change nothing is hard to predict.
+            hits[count] = at as u32;
+            count += usize::from((word >> (local % 64) & 1 == 0) & (event != before));
             before = event;
         }
+        count
     }
 
     /// The code of what the event does when its node is in the state that it is in among
@@ -508,7 +507,7 @@ struct Grid {
 }
 
 /// The row of one state.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Row {
     /// Its first word.
     start: u32,
@@ -517,7 +516,7 @@ pub(crate) struct Row {
 }
 
 /// Where the rows of a node are.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Rows {
     /// The first word.
     start: usize,
@@ -527,6 +526,9 @@ struct Rows {
     /// How many states and events the node is known to have.
     known: (usize, usize),
     without_bits: bool,
+    /// For each state, how many events can happen without anything in flight; more than fit for a
+    /// state not yet known.
+    internal: Vec<u8>,
 }
 
 impl Grid {
@@ -564,7 +566,7 @@ impl Grid {
         let zeros = longest.next_power_of_two();
         let mut bits = vec![0; zeros];
         for rows in &mut self.nodes {
-            let old = *rows;
+            let old = Rows { internal: Vec::new(), ..*rows };
             let grow =
                 |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
             rows.states = grow(old.known.0, old.states);
@@ -573,7 +575,7 @@ impl Grid {
             rows.without_bits |= words > MAX_WORDS || bits.len() + words > MAX_GRID;
             if rows.without_bits {
                 // What the bits said is forgotten, and asked for again.
-                *rows = Rows { known: old.known, without_bits: true, ..Rows::default() };
+                (rows.start, rows.stride, rows.states) = (0, 0, 0);
                 continue;
             }
             rows.start = bits.len();
@@ -700,7 +702,7 @@ mod tests {
                 == 1
         };
         for node in 0..3 {
-            let Rows { known: (states, events), .. } = grid.nodes[node];
+            let (states, events) = grid.nodes[node].known;
             for state in 0..states as u32 {
                 for event in 0..events as u32 {
                     let known = expected.contains(&(node, state, event));

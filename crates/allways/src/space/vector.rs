@@ -82,6 +82,12 @@ impl Layout {
         (shifted >> self.node_bits == local).then_some(shifted | node as u32)
     }
 
+    /// A mask for the node in an event's number, and how far its number there is shifted.
+    #[inline]
+    pub fn event_bits(&self) -> (u32, u32) {
+        ((1 << self.node_bits) - 1, self.node_bits)
+    }
+
     /// The node that handles an event.
     #[inline]
     pub fn event_node(&self, event: EventId) -> usize {
