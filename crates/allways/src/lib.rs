@@ -10,6 +10,22 @@ mod model;
 mod outcome;
 mod space;
 
+/// Derives the trait of the same name (feature `derive`).
+///
+/// Every field is renamed, but for those with `#[rename(skip)]`, which are cloned.
+///
+/// ```
+/// use allways::{Id, Rename, Renaming};
+///
+/// #[derive(Rename, PartialEq, Debug)]
+/// struct Vote { round: u32, leader: Id }
+///
+/// let vote = Vote { round: 7, leader: Id::new(0) };
+/// let renamed = vote.rename(&Renaming::swap(2, 0, 1));
+/// assert_eq!(renamed, Vote { round: 7, leader: Id::new(1) });
+/// ```
+#[cfg(feature = "derive")]
+pub use allways_derive::Rename;
 pub use engine::Checkable;
 pub use engine::options::{Engine, Options, Search, parse_bytes, parse_seconds};
 pub use engine::progress::Progress;

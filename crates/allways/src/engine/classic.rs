@@ -7,8 +7,8 @@
 //! against.
 //!
 //! It is complete up to the depth bound: a state met again nearer to the start is expanded again,
-//! because more of what lies behind it is then within the bound. States are compared as values,
-//! so no collision can hide one. An `always` property is tested in every state, a `never_stuck`
+//! because more of what lies behind it is then within the bound. Without a bound every state is
+//! expanded once. States are compared as values, so no collision can hide one. An `always` property is tested in every state, a `never_stuck`
 //! property in every state without successors.
 
 use super::budget::Budget;
@@ -27,14 +27,40 @@ use std::sync::atomic::Ordering::Relaxed;
 struct Classic<'a, N: Node> {
     system: &'a System<N>,
     budget: &'a Budget,
-    /// The depth at which each state was met.
-    met: FxHashMap<World<N>, u64>,
+    met: FxHashMap<World<N>, Met>,
     findings: Findings,
     generated: u64,
     handler_executions: u64,
     deepest: u64,
     start: usize,
     path: Vec<RunEvent>,
+}
+
+/// What is known of a state.
+#[derive(Clone, Copy)]
+struct Met {
+    /// The least depth at which it was met.
+    depth: u64,
+    /// Set if something lies behind it, but beyond the depth bound.
+    cut: bool,
+}
+
+/// Whether a state leads to one that was not met.
+fn lies_beyond<N: Node>(
+    system: &System<N>,
+    world: &World<N>,
+    met: &FxHashMap<World<N>, Met>,
+) -> Result<bool, Error> {
+    for action in world.actions(system) {
+        for successor in world.successors(system, &action)? {
+            match successor.end {
+                SuccessorEnd::World(next) if met.contains_key(&next) => {}
+                SuccessorEnd::Stutter => {}
+                SuccessorEnd::World(_) | SuccessorEnd::Panicked(_) => return Ok(true),
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// A state on the stack, with what is left to do there.
@@ -90,6 +116,15 @@ pub(crate) fn search<N: Node>(
     findings.statistics.transitions = Some(handler_executions);
     findings.statistics.handler_executions = Some(handler_executions);
     findings.statistics.depth = Some(deepest);
+    if findings.bound.is_none() && findings.violation.is_none() {
+        let cut = met.iter().filter(|(_, met)| met.cut);
+        for (world, _) in cut {
+            if lies_beyond(system, world, &met)? {
+                findings.bound = Some(Bound::Depth);
+                break;
+            }
+        }
+    }
     if findings.violation.is_none() && findings.bound.is_none() {
         findings.stopped_early = all_witnessed(system, &findings.witnesses);
     }
@@ -125,18 +160,20 @@ impl<N: Node> Classic<'_, N> {
         Ok(false)
     }
 
-    /// Checks a state and, unless it was expanded at this depth or nearer before, expands it.
+    /// Checks a state and, unless all that lies behind it within the bound was explored before,
+    /// expands it.
     fn visit(&mut self, world: World<N>, depth: u64) -> Result<Visit<N>, Error> {
         let known = self.met.get(&world).copied();
-        if known.is_some_and(|known| known <= depth) {
+        let unbounded = self.budget.max_depth == u64::MAX;
+        if known.is_some_and(|known| known.depth <= depth || unbounded) {
             return Ok(Visit::Known);
         }
         self.deepest = self.deepest.max(depth);
         if known.is_none() && self.check(&world)? {
-            self.met.insert(world, depth);
+            self.met.insert(world, Met { depth, cut: false });
             return Ok(Visit::Over);
         }
-        self.met.insert(world.clone(), depth);
+        self.met.insert(world.clone(), Met { depth, cut: false });
         let progress = &self.budget.progress;
         progress.states.store(self.met.len() as u64, Relaxed);
         progress.generated.store(self.generated, Relaxed);
@@ -188,8 +225,9 @@ impl<N: Node> Classic<'_, N> {
             }
         }
         if at_bound {
-            if !todo.is_empty() || !stuck {
-                self.findings.bound = Some(Bound::Depth);
+            if let Some(met) = self.met.get_mut(world) {
+                // Undone if the state is met again nearer to the start.
+                met.cut = !todo.is_empty() || !stuck;
             }
             return Ok(Visit::Known);
         }

@@ -133,12 +133,13 @@ impl<'s> Expander<'s> {
         };
         let mut rows = std::mem::take(&mut self.rows);
         let internal = self.memo.locate(all.states, &mut rows);
+        let flight = &vector[layout.flight_base..];
+        let mut hits = std::mem::take(&mut self.hits);
+        // Before anything is asked of the memo that may move its rows.
+        let count = self.memo.sift(&rows, flight, &mut hits);
         if internal || faults.crashes > 0 {
             self.internal(&mut all)?;
         }
-        let flight = &vector[layout.flight_base..];
-        let mut hits = std::mem::take(&mut self.hits);
-        let count = self.memo.sift(&rows, flight, &mut hits);
         for &at in &hits[..count] {
             let event = flight[at as usize];
             let code = self.memo.quick_code(all.states, event);

@@ -375,8 +375,12 @@ impl<'a> Worker<'a> {
         }
         for (ordinal, candidate) in candidates.iter().enumerate() {
             if candidate.touches == Touches::Panic {
-                let message = self.expander.panic_message(vector, candidate)?;
-                self.shared.violate(FoundWhat::Panic(message), path().then(ordinal as u32));
+                let path = path().then(ordinal as u32);
+                // At the depth bound, the run that ends in the panic is longer than the bound.
+                if path.ordinals.len() as u64 <= self.shared.budget.max_depth {
+                    let message = self.expander.panic_message(vector, candidate)?;
+                    self.shared.violate(FoundWhat::Panic(message), path);
+                }
             }
         }
         Ok(())
