@@ -34,7 +34,7 @@ impl Budget {
 
     /// The bound that is reached, if one is, with this many states found and bytes stored.
     pub fn reached(&self, states: u64, memory: u64) -> Option<Bound> {
-        if states >= self.max_states {
+        if states > self.max_states {
             Some(Bound::States)
         } else if memory >= self.max_memory {
             Some(Bound::Memory)

@@ -11,9 +11,10 @@ use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
-use crate::space::memo::{FIRST, Memo, NOTHING, Row, STUTTER, flag};
+use crate::space::memo::{FIRST, Memo, NOTHING, STUTTER, flag};
 use crate::space::vector::{Layout, faults_key, put};
 use crate::space::{EventId, Happening, Space, StepEnd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +92,8 @@ pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
     layout: &'s Layout,
     scratch: Vec<u32>,
-    rows: Vec<Row>,
+    /// Whether there is anything that can happen without anything in flight.
+    acts_alone: &'s AtomicBool,
     hits: Vec<u32>,
 }
 
@@ -102,7 +104,7 @@ impl<'s> Expander<'s> {
             memo: Memo::new(space, exact),
             layout,
             scratch: Vec::new(),
-            rows: vec![Row::default(); layout.nodes],
+            acts_alone: space.acts_alone(),
             hits: Vec::new(),
         }
     }
@@ -131,13 +133,10 @@ impl<'s> Expander<'s> {
             candidates,
             found: Expansion::default(),
         };
-        let mut rows = std::mem::take(&mut self.rows);
-        let internal = self.memo.locate(all.states, &mut rows);
         let flight = &vector[layout.flight_base..];
         let mut hits = std::mem::take(&mut self.hits);
-        // Before anything is asked of the memo that may move its rows.
-        let count = self.memo.sift(&rows, flight, &mut hits);
-        if internal || faults.crashes > 0 {
+        let count = self.memo.sift(all.states, flight, &mut hits);
+        if faults.crashes > 0 || self.acts_alone.load(Relaxed) {
             self.internal(&mut all)?;
         }
         for &at in &hits[..count] {
@@ -164,7 +163,6 @@ impl<'s> Expander<'s> {
             self.steps(&mut all, event, at as usize, Kind::Flight)?;
         }
         self.hits = hits;
-        self.rows = rows;
         if faults.drops > 0 || faults.duplications > 0 {
             for (at, &event) in flight.iter().enumerate() {
                 let again = at > 0 && flight[at - 1] == event;
@@ -382,9 +380,9 @@ impl<'s> Expander<'s> {
             put(next, base, event);
         }
         if step.feed != 0 {
-            for place in layout.observer_base..layout.observer_base + layout.observers {
-                let observer = place - layout.observer_base;
-                next[place] = self.memo.observe(observer, next[place], step.feed)?.0;
+            let observers = &mut next[layout.observer_base..][..layout.observers];
+            for (observer, state) in observers.iter_mut().enumerate() {
+                *state = self.memo.observe(observer, *state, step.feed)?.0;
             }
         }
         Ok(())
@@ -536,12 +534,12 @@ impl<'s> Expander<'s> {
     /// Loses everything in flight between parted nodes.
     fn lose_across(&mut self, faults: FaultState, next: &mut Vec<u32>, sum: &mut u64) {
         let layout = self.layout;
-        for channel in layout.queue_base..layout.flight_base {
-            let pair = channel - layout.queue_base;
+        let queues = &mut next[layout.queue_base..layout.flight_base];
+        for (pair, queue) in queues.iter_mut().enumerate() {
             let (from, to) = (pair / layout.nodes, pair % layout.nodes);
             if layout.parted(faults, from as u32, to as u32) {
-                *sum = sum.wrapping_sub(self.memo.space.queues().key(next[channel]));
-                next[channel] = 0;
+                *sum = sum.wrapping_sub(self.memo.space.queues().key(*queue));
+                *queue = 0;
             }
         }
         let mut at = layout.flight_base;

@@ -149,8 +149,10 @@ fn run<N: Node>(
             next.fires_left = next.fires_left.map(|left| left.saturating_sub(1));
             let timer = timer.clone();
             let mut done = handle(system, id, next, script, |node, cx| node.on_timer(timer, cx))?;
-            // A timer that only sets itself again has done nothing: it costs no budget either.
-            if done.sends.is_empty()
+            // A timer that only sets itself again has done nothing, unless somebody watches: it
+            // costs no budget either.
+            if system.observers.is_empty()
+                && done.sends.is_empty()
                 && done.outputs.is_empty()
                 && done.local.timers == local.timers
                 && done.local.node == local.node

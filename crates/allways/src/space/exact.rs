@@ -6,9 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 const PARTS: usize = 64;
 
+/// Vectors by their fingerprints.
+type Part = FxHashMap<u64, Vec<Box<[u32]>>>;
+
 /// A set of vectors, found by their fingerprints.
 pub(crate) struct ExactSet {
-    parts: Vec<Mutex<FxHashMap<u64, Vec<Box<[u32]>>>>>,
+    parts: Vec<Mutex<Part>>,
     len: AtomicU64,
     bytes: AtomicU64,
 }
@@ -41,7 +44,7 @@ impl ExactSet {
         part.get(&fingerprint).is_some_and(|same| same.iter().any(|known| **known == *vector))
     }
 
-    fn part(&self, fingerprint: u64) -> std::sync::MutexGuard<'_, FxHashMap<u64, Vec<Box<[u32]>>>> {
+    fn part(&self, fingerprint: u64) -> std::sync::MutexGuard<'_, Part> {
         self.parts[(fingerprint >> 58) as usize % PARTS]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -30,7 +30,7 @@ use crate::model::system::System;
 use crate::model::world::{self, Action, Start, World};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -59,6 +59,7 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     options: SpaceOptions,
     /// States that differ from the interned one in auxiliary fields only.
     variants: Vec<Mutex<FxHashMap<StateId, Vec<Local<N>>>>>,
+    acts_alone: AtomicBool,
     handler_executions: AtomicU64,
     guard_executions: AtomicU64,
     user_nanos: AtomicU64,
@@ -134,6 +135,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             crashes: Vec::new(),
             options,
             variants: (0..nodes).map(|_| Mutex::default()).collect(),
+            acts_alone: AtomicBool::new(false),
             handler_executions: AtomicU64::new(0),
             guard_executions: AtomicU64::new(0),
             user_nanos: AtomicU64::new(0),
@@ -181,6 +183,10 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                     internal.push(self.intern_event(id, Event::Timer(timer.clone()))?);
                 }
             }
+            if !internal.is_empty() {
+                // Before anybody can know the state's number.
+                self.acts_alone.store(true, Relaxed);
+            }
             Ok(StateInfo {
                 key: key(domain::STATE + node as u64, local),
                 internal: internal.into(),
@@ -222,7 +228,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         let before = self.handler_executions.fetch_add(effects.len() as u64, Relaxed);
         let guard = self.options.determinism_guard
             && !effects.is_empty()
-            && (before < GUARD_ALL || before % 16 == 0);
+            && (before < GUARD_ALL || before.is_multiple_of(16));
         if guard {
             self.guard_executions.fetch_add(effects.len() as u64, Relaxed);
             let again = step::effects(self.system, id, local, event)?;
@@ -570,6 +576,10 @@ impl<N: Node> Space for LocalSpace<'_, N> {
 
     fn state(&self, node: usize, state: StateId) -> StateInfo {
         self.states[node].info(state)
+    }
+
+    fn acts_alone(&self) -> &AtomicBool {
+        &self.acts_alone
     }
 
     fn crash(&self, node: usize) -> EventId {

@@ -191,7 +191,6 @@ impl<'s> Memo<'s> {
         let events = &mut self.events[node];
         if events.len() <= local as usize {
             events.resize(local as usize + 1, MemoEvent::UNKNOWN);
-            self.grid.make_room(node, 0, local as usize + 1);
         }
         events[local as usize] = known;
         known
@@ -201,7 +200,6 @@ impl<'s> Memo<'s> {
         let states = &mut self.states[node];
         if states.len() <= state as usize {
             states.resize_with(state as usize + 1, || None);
-            self.grid.make_room(node, state as usize + 1, 0);
         }
         let space = self.space;
         states[state as usize].get_or_insert_with(|| {
@@ -231,34 +229,6 @@ impl<'s> Memo<'s> {
         &self.state(node, state).internal
     }
 
-    /// Finds the rows of the states that nodes are in; true if in some of them something can
-    /// happen without anything in flight. `rows` has one entry for each node.
-    #[inline]
-    pub fn locate(&mut self, states: &[StateId], rows: &mut [Row]) -> bool {
-        let mut internal = 0;
-        for node in 0..rows.len().min(states.len()) {
-            let state = states[node];
-            let count = match self.grid.nodes[node].internal.get(state as usize) {
-                Some(&count) if count != u8::MAX => count,
-                _ => self.learn_state(node, state),
-            };
-            internal |= count;
-            rows[node] = self.grid.row(node, state);
-        }
-        internal != 0
-    }
-
-    #[cold]
-    fn learn_state(&mut self, node: usize, state: StateId) -> u8 {
-        let count = self.internal(node, state).len().min(usize::from(u8::MAX) - 1) as u8;
-        let counts = &mut self.grid.nodes[node].internal;
-        if counts.len() <= state as usize {
-            counts.resize(state as usize + 1, u8::MAX);
-        }
-        counts[state as usize] = count;
-        count
-    }
-
     /// Whether a node in this state is up.
     pub fn is_up(&mut self, node: usize, state: StateId) -> bool {
         self.state(node, state).up
@@ -267,18 +237,21 @@ impl<'s> Memo<'s> {
     /// Lists the places of those events in flight that do not, as far as is known, change nothing;
     /// of equal ones, which are side by side, the first. Returns how many there are.
     #[inline]
-    pub fn sift(&mut self, rows: &[Row], flight: &[EventId], hits: &mut Vec<u32>) -> usize {
+    pub fn sift(&mut self, states: &[StateId], flight: &[EventId], hits: &mut Vec<u32>) -> usize {
         self.lookups += flight.len() as u64;
         if hits.len() < flight.len() {
             hits.resize(flight.len(), 0);
         }
-        let bits = &self.grid.bits[..];
+        let (bits, rows) = (&self.grid.bits[..], &self.grid.rows[..]);
         let (mask, shift) = self.layout.event_bits();
         let (mut before, mut count) = (EventId::MAX, 0);
         for (at, &event) in flight.iter().enumerate() {
-            let row = rows[(event & mask) as usize];
-            let local = event >> shift;
-            let word = if local < row.events { bits[(row.start + local / 64) as usize] } else { 0 };
+            let node = (event & mask) as usize;
+            let (rows, state, local) = (rows[node], states[node], event >> shift);
+            let word = match local < rows.events && state < rows.states {
+                true => bits[(rows.start + state * rows.stride + local / 64) as usize],
+                false => 0,
+            };
             // Without a branch: which deliveries change nothing is hard to predict.
             hits[count] = at as u32;
             count += usize::from((word >> (local % 64) & 1 == 0) & (event != before));
@@ -309,10 +282,7 @@ impl<'s> Memo<'s> {
         let info = self.event(event);
         let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
         let state = states[node];
-        self.state(node, state);
-        // Both have their bit from here on.
-        let row = self.grid.row(node, state).start as usize;
-        if self.grid.bits[row + local as usize / 64] >> (local % 64) & 1 == 1 {
+        if self.grid.is_set(node, state, local) {
             return Ok(NOTHING);
         }
         if let code @ 1.. = self.codes[node].get(state, local) {
@@ -496,65 +466,66 @@ impl<'s> Memo<'s> {
 }
 
 /// A bit for each node, state and event: set if the event is known to change nothing there.
-///
-/// Every state and event that the memo knows has its bit, so that reading one needs no care.
 struct Grid {
     /// First a row of zeros for nodes without bits, then the rows of the others.
     bits: Vec<u64>,
-    nodes: Vec<Rows>,
+    rows: Vec<Rows>,
+    /// For each node, how many states and events it is known to have.
+    known: Vec<(usize, usize)>,
     /// Words in the row of zeros.
     zeros: usize,
 }
 
-/// The row of one state.
+/// Where the rows of a node are.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Row {
-    /// Its first word.
+struct Rows {
+    /// The first word.
     start: u32,
-    /// How many events have their bits in it.
+    /// Words in a row; zero for a node whose bits would be too many.
+    stride: u32,
+    /// How many states have a row; any, for a node without bits.
+    states: u32,
+    /// How many events have a bit.
     events: u32,
 }
 
-/// Where the rows of a node are.
-#[derive(Clone, Default)]
-struct Rows {
-    /// The first word.
-    start: usize,
-    /// Words in a row; zero for a node whose bits would be too many.
-    stride: usize,
-    states: usize,
-    /// How many states and events the node is known to have.
-    known: (usize, usize),
-    without_bits: bool,
-    /// For each state, how many events can happen without anything in flight; more than fit for a
-    /// state not yet known.
-    internal: Vec<u8>,
+impl Rows {
+    fn without_bits(events: usize) -> Self {
+        Rows { start: 0, stride: 0, states: u32::MAX, events: events as u32 }
+    }
+
+    fn has_bits(&self) -> bool {
+        self.states != u32::MAX
+    }
+
+    fn word(&self, state: StateId, event: u32) -> usize {
+        (self.start + state * self.stride + event / 64) as usize
+    }
 }
 
 impl Grid {
     fn new(nodes: usize) -> Self {
-        Grid { bits: vec![0], nodes: vec![Rows::default(); nodes], zeros: 1 }
-    }
-
-    /// The row of a state.
-    #[inline]
-    fn row(&self, node: usize, state: StateId) -> Row {
-        let rows = &self.nodes[node];
-        Row {
-            start: (rows.start + state as usize * rows.stride) as u32,
-            events: rows.known.1 as u32,
+        Grid {
+            bits: vec![0],
+            rows: vec![Rows::default(); nodes],
+            known: vec![(0, 0); nodes],
+            zeros: 1,
         }
     }
 
     /// Makes sure that a node has bits for so many states and events, or does without.
     fn make_room(&mut self, node: usize, states: usize, events: usize) {
-        let rows = &mut self.nodes[node];
-        rows.known = (rows.known.0.max(states), rows.known.1.max(events));
-        let (states, words) = (rows.known.0, rows.known.1.div_ceil(64));
-        let fits = if rows.without_bits {
-            words <= self.zeros
+        let known = &mut self.known[node];
+        *known = (known.0.max(states), known.1.max(events));
+        let rows = &mut self.rows[node];
+        let words = known.1.div_ceil(64);
+        if !rows.has_bits() {
+            rows.events = known.1 as u32;
+        }
+        let fits = if rows.has_bits() {
+            known.0 <= rows.states as usize && known.1 <= rows.events as usize
         } else {
-            states <= rows.states && words <= rows.stride
+            words <= self.zeros
         };
         if !fits {
             self.lay_out_anew();
@@ -562,41 +533,55 @@ impl Grid {
     }
 
     fn lay_out_anew(&mut self) {
-        let longest = self.nodes.iter().map(|rows| rows.known.1.div_ceil(64)).max().unwrap_or(1);
-        let zeros = longest.next_power_of_two();
+        let longest = self.known.iter().map(|(_, events)| events.div_ceil(64)).max();
+        let zeros = longest.unwrap_or(1).next_power_of_two();
         let mut bits = vec![0; zeros];
-        for rows in &mut self.nodes {
-            let old = Rows { internal: Vec::new(), ..*rows };
-            let grow =
-                |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
-            rows.states = grow(old.known.0, old.states);
-            rows.stride = grow(old.known.1.div_ceil(64), old.stride);
-            let words = rows.states * rows.stride;
-            rows.without_bits |= words > MAX_WORDS || bits.len() + words > MAX_GRID;
-            if rows.without_bits {
-                // What the bits said is forgotten, and asked for again.
-                (rows.start, rows.stride, rows.states) = (0, 0, 0);
+        let grow = |known: usize, now: usize| if known <= now { now } else { known + known / 2 };
+        for (rows, &(states, events)) in self.rows.iter_mut().zip(&self.known) {
+            let old = *rows;
+            if !old.has_bits() {
                 continue;
             }
-            rows.start = bits.len();
-            bits.resize(rows.start + rows.states * rows.stride, 0);
-            for row in 0..old.states {
-                let (from, to) = (old.start + row * old.stride, rows.start + row * rows.stride);
-                bits[to..to + old.stride].copy_from_slice(&self.bits[from..from + old.stride]);
+            let stride = grow(events.div_ceil(64), old.stride as usize);
+            let states = grow(states, old.states as usize);
+            if states * stride > MAX_WORDS || bits.len() + states * stride > MAX_GRID {
+                // What the bits said is forgotten, and asked for again.
+                *rows = Rows::without_bits(events);
+                continue;
+            }
+            *rows = Rows {
+                start: bits.len() as u32,
+                stride: stride as u32,
+                states: states as u32,
+                events: stride as u32 * 64,
+            };
+            bits.resize(bits.len() + states * stride, 0);
+            for state in 0..old.states {
+                let (from, to) = (old.word(state, 0), rows.word(state, 0));
+                let words = old.stride as usize;
+                bits[to..to + words].copy_from_slice(&self.bits[from..from + words]);
             }
         }
         self.bits = bits;
         self.zeros = zeros;
     }
 
+    /// Whether an event is known to change nothing.
+    fn is_set(&self, node: usize, state: StateId, event: u32) -> bool {
+        let rows = &self.rows[node];
+        state < rows.states
+            && event < rows.events
+            && self.bits[rows.word(state, event)] >> (event % 64) & 1 == 1
+    }
+
     /// Notes that an event changes nothing; false if the node has no bits.
     fn set(&mut self, node: usize, state: StateId, event: u32) -> bool {
-        if self.nodes[node].without_bits {
-            return false;
+        self.make_room(node, state as usize + 1, event as usize + 1);
+        let rows = &self.rows[node];
+        if rows.has_bits() {
+            self.bits[rows.word(state, event)] |= 1 << (event % 64);
         }
-        let word = self.row(node, state).start as usize + event as usize / 64;
-        self.bits[word] |= 1 << (event % 64);
-        true
+        rows.has_bits()
     }
 }
 
@@ -692,28 +677,22 @@ mod tests {
         for n in 1..3_000 {
             let node = n as usize % 3;
             let (state, event) = (random(&mut seed) % n, random(&mut seed) % (n / 4 + 1));
-            grid.make_room(node, state as usize + 1, event as usize + 1);
             assert!(grid.set(node, state, event));
             expected.insert((node, state, event));
         }
-        let is_set = |grid: &Grid, node, state, event: u32| {
-            grid.bits[grid.row(node, state).start as usize + event as usize / 64] >> (event % 64)
-                & 1
-                == 1
-        };
         for node in 0..3 {
-            let (states, events) = grid.nodes[node].known;
-            for state in 0..states as u32 {
-                for event in 0..events as u32 {
+            let (states, events) = grid.known[node];
+            for state in 0..states as u32 + 10 {
+                for event in 0..events as u32 + 100 {
                     let known = expected.contains(&(node, state, event));
-                    assert_eq!(is_set(&grid, node, state, event), known);
+                    assert_eq!(grid.is_set(node, state, event), known);
                 }
             }
         }
-        grid.make_room(1, 1 << 30, 1_000);
         assert!(!grid.set(1, 1 << 29, 999), "too many bits");
-        assert!(!is_set(&grid, 1, 1 << 29, 999));
+        assert!(!grid.is_set(1, 1 << 29, 999));
+        assert!(!grid.set(1, 7, 100_000), "still none");
         let (node, state, event) = *expected.iter().find(|(node, ..)| *node != 1).unwrap();
-        assert!(is_set(&grid, node, state, event));
+        assert!(grid.is_set(node, state, event));
     }
 }

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::model::run_event::RunEvent;
 use queues::Queues;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use vector::Layout;
 
 /// A local state of a node. Numbered for each node from zero.
@@ -134,6 +135,10 @@ pub(crate) trait Space: Send + Sync {
 
     /// What is known of a local state.
     fn state(&self, node: usize, state: StateId) -> StateInfo;
+
+    /// Set once a state is known in which something can happen without anything in flight. Whoever
+    /// knows such a state finds it set.
+    fn acts_alone(&self) -> &AtomicBool;
 
     /// The event of a crash of this node.
     fn crash(&self, node: usize) -> EventId;

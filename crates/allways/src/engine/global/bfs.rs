@@ -5,7 +5,9 @@
 //! slot prefetched as it becomes known, and inserted after that: by then the slots have arrived.
 //!
 //! Shortest: all states of a level are tested before any of the next is made, so a violation of
-//! length n is found before any of length n + 1. Complete: every state that is inserted is expanded
+//! length n is found before any of length n + 1. (Whether a state is stuck is known only when it is
+//! expanded, so where that matters a level is finished even after a violation was found behind one
+//! of its states.) Complete: every state that is inserted is expanded
 //! exactly once, by the thread whose insertion came first.
 
 use super::frontier::{Chunk, Cursor, Level, Output};
@@ -48,6 +50,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
                 }
             });
         }
+        shared.end_level();
         if probe {
             break;
         }
@@ -203,11 +206,14 @@ impl<'a> Breadth<'a> {
 
     /// At the depth bound: looks whether anything lies beyond.
     fn probe(&mut self, batch: &Batch) -> Result<(), Error> {
+        // Once something is found there, the rest of the level is still judged, not probed.
         for (index, state) in batch.states.iter().enumerate() {
+            if self.worker.shared.is_bounded() {
+                break;
+            }
             let candidates = batch.candidates_of(index);
             if self.worker.leads_on(batch.vector(index), state.fingerprint, candidates)? {
-                self.worker.shared.bounded(Bound::Depth, true);
-                break;
+                self.worker.shared.bounded(Bound::Depth, false);
             }
         }
         Ok(())

@@ -83,7 +83,8 @@ fn explore(
     symmetry: Option<&[Vec<usize>]>,
 ) -> Result<Findings, Error> {
     let threads = options.thread_count().max(1);
-    let shared = Shared::new(space, budget, threads, options.exact, symmetry);
+    let breadth_first = options.search != Search::Dfs;
+    let shared = Shared::new(space, budget, threads, options.exact, symmetry, breadth_first);
     match options.search {
         Search::Dfs => dfs::search(&shared)?,
         Search::Bfs | Search::Classic => bfs::search(&shared)?,

@@ -42,6 +42,10 @@ pub(crate) struct Shared<'a> {
     pub exact: Option<ExactSet>,
     /// Set when the search is over: nobody need go on.
     pub over: AtomicBool,
+    /// Set when a violation was found, but a shorter one may be in the same level.
+    violated: AtomicBool,
+    /// Whether a level is finished after a violation was found in it.
+    finish_level: bool,
     pub generated: AtomicU64,
     pub depth: AtomicU64,
     pub stack_pushes: AtomicU64,
@@ -68,6 +72,7 @@ impl<'a> Shared<'a> {
         threads: usize,
         exact: bool,
         groups: Option<&'a [Vec<usize>]>,
+        breadth_first: bool,
     ) -> Self {
         let properties = space.layout().properties.len();
         Shared {
@@ -78,6 +83,9 @@ impl<'a> Shared<'a> {
             table: Table::new(threads),
             exact: exact.then(ExactSet::new),
             over: AtomicBool::new(false),
+            violated: AtomicBool::new(false),
+            finish_level: breadth_first
+                && space.layout().properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             generated: AtomicU64::new(0),
             depth: AtomicU64::new(0),
             stack_pushes: AtomicU64::new(0),
@@ -119,7 +127,24 @@ impl<'a> Shared<'a> {
         if ends.violation.as_ref().is_none_or(shorter) {
             ends.violation = Some((what, path));
         }
-        self.over.store(true, Relaxed);
+        // A state of this level that is stuck has a shorter run than what was found behind
+        // another state of it.
+        self.violated.store(true, Relaxed);
+        if !self.finish_level {
+            self.over.store(true, Relaxed);
+        }
+    }
+
+    /// A level has ended.
+    pub fn end_level(&self) {
+        if self.violated.load(Relaxed) {
+            self.over.store(true, Relaxed);
+        }
+    }
+
+    /// Whether something is known to have been left out.
+    pub fn is_bounded(&self) -> bool {
+        self.ends().bound.is_some()
     }
 
     /// Something kept the search from covering everything; `stop` if it is to end.
