@@ -140,27 +140,7 @@ impl<'s> Expander<'s> {
             self.internal(&mut all)?;
         }
         for &at in &hits[..count] {
-            let event = flight[at as usize];
-            let code = self.memo.quick_code(all.states, event);
-            // Most are plain steps of which only the fingerprint is needed now.
-            if code >= FIRST && faults.cut == 0 {
-                let step = self.memo.step(code);
-                let wanted = flag::SIMPLE | flag::LAST;
-                if step.flags & !flag::VIEWS == wanted && step.feed == 0 {
-                    let reads = step.flags & flag::VIEWS != 0;
-                    all.push(Candidate {
-                        fingerprint: fingerprint.wrapping_add(step.delta),
-                        parent,
-                        event,
-                        code,
-                        at: u16::try_from(at).unwrap_or(u16::MAX),
-                        kind: Kind::Flight,
-                        touches: if reads { Touches::Reads } else { Touches::Nothing },
-                    });
-                    continue;
-                }
-            }
-            self.steps(&mut all, event, at as usize, Kind::Flight)?;
+            self.steps(&mut all, flight[at as usize], at as usize, Kind::Flight)?;
         }
         self.hits = hits;
         if faults.drops > 0 || faults.duplications > 0 {
@@ -193,8 +173,8 @@ impl<'s> Expander<'s> {
     fn internal(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
         for node in 0..self.layout.nodes {
             let state = all.states[node];
-            for index in 0..self.memo.internal(node, state).len() {
-                let event = self.memo.internal(node, state)[index];
+            for place in self.memo.internal(node, state) {
+                let event = self.memo.internal_event(place);
                 self.steps(all, event, NO_PLACE, Kind::Inside)?;
             }
             if all.faults.crashes > 0 && self.memo.is_up(node, state) {
@@ -205,7 +185,7 @@ impl<'s> Expander<'s> {
     }
 
     /// The steps of one event, `at` a place in flight.
-    #[inline]
+    #[inline(always)]
     fn steps(
         &mut self,
         all: &mut Listing<'_>,
@@ -213,12 +193,50 @@ impl<'s> Expander<'s> {
         at: usize,
         kind: Kind,
     ) -> Result<(), Error> {
-        match self.memo.code(all.states, event)? {
-            NOTHING => {}
-            STUTTER => all.found.stutters += 1,
-            code => self.some_steps(all, event, at, kind, code)?,
+        let code = self.memo.quick_code(all.states, event);
+        if code >= FIRST {
+            // Most are plain steps of which only the fingerprint is needed now.
+            let step = self.memo.step(code);
+            let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
+            let wanted = flag::SIMPLE | flag::LAST;
+            if plain && step.flags & !flag::VIEWS == wanted && step.feed == 0 {
+                let reads = step.flags & flag::VIEWS != 0;
+                all.push(Candidate {
+                    fingerprint: all.fingerprint.wrapping_add(step.delta),
+                    parent: all.parent,
+                    event,
+                    code,
+                    at: at.min(NO_PLACE) as u16,
+                    kind,
+                    touches: if reads { Touches::Reads } else { Touches::Nothing },
+                });
+                return Ok(());
+            }
+            return self.some_steps(all, event, at, kind, code);
         }
-        Ok(())
+        if code == STUTTER {
+            all.found.stutters += 1;
+            return Ok(());
+        }
+        self.unknown_steps(all, event, at, kind)
+    }
+
+    #[cold]
+    fn unknown_steps(
+        &mut self,
+        all: &mut Listing<'_>,
+        event: EventId,
+        at: usize,
+        kind: Kind,
+    ) -> Result<(), Error> {
+        match self.memo.code(all.states, event)? {
+            NOTHING => Ok(()),
+            STUTTER => {
+                all.found.stutters += 1;
+                Ok(())
+            }
+            code => self.some_steps(all, event, at, kind, code),
+        }
     }
 
     fn some_steps(
@@ -258,7 +276,11 @@ impl<'s> Expander<'s> {
             } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
                 all.found.stutters += u64::from(flags & flag::STUTTER != 0);
             } else {
-                candidate.fingerprint = self.fingerprint_after(all, &candidate)?;
+                candidate.fingerprint =
+                    match plain && self.layout.network == NetworkKind::Duplicating {
+                        true => self.fingerprint_with_new(all, code)?,
+                        false => self.fingerprint_after(all, &candidate)?,
+                    };
                 all.push(candidate);
             }
             if last {
@@ -274,6 +296,25 @@ impl<'s> Expander<'s> {
         for observer in 0..self.layout.observers {
             let state = vector[self.layout.observer_base + observer];
             sum = sum.wrapping_add(self.memo.observe(observer, state, feed)?.1);
+        }
+        Ok(sum)
+    }
+
+    /// The fingerprint of where a step leads on a duplicating network: what it sends counts only
+    /// if it is not in flight already.
+    fn fingerprint_with_new(&mut self, all: &Listing<'_>, code: u32) -> Result<u64, Error> {
+        let step = *self.memo.step(code);
+        let mut sum = all.fingerprint.wrapping_add(step.delta);
+        if step.feed != 0 {
+            sum = sum.wrapping_add(self.observed(all.vector, step.feed)?);
+        }
+        for index in 0..self.memo.sends(&step).len() {
+            let event = self.memo.sends(&step)[index];
+            let info = self.memo.event(event);
+            let known = all.vector[self.layout.flight_base..].contains(&event);
+            if !(known && info.is_message()) {
+                sum = sum.wrapping_add(info.key);
+            }
         }
         Ok(sum)
     }

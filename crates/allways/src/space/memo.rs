@@ -91,14 +91,20 @@ impl MemoEvent {
 }
 
 /// A local state as a thread remembers it.
+#[derive(Clone, Copy)]
 struct MemoState {
     key: u64,
+    /// Where its views begin, one for each property; [`MemoState::UNKNOWN`] has none.
+    views: u32,
+    /// Where its internal events are.
+    internal: u32,
+    internal_len: u16,
     up: bool,
-    internal: Box<[EventId]>,
-    /// For each property, the view.
-    views: Box<[u32]>,
-    /// For each property, a hash of node and view.
-    view_keys: Box<[u64]>,
+}
+
+impl MemoState {
+    const UNKNOWN: MemoState =
+        MemoState { key: 0, views: u32::MAX, internal: 0, internal_len: 0, up: false };
 }
 
 /// A thread's memory of the local space.
@@ -109,7 +115,12 @@ pub(crate) struct Memo<'s> {
     codes: Vec<Codes>,
     /// For each node, its events.
     events: Vec<Vec<MemoEvent>>,
-    states: Vec<Vec<Option<MemoState>>>,
+    states: Vec<Vec<MemoState>>,
+    /// The internal events of all states.
+    internal: Vec<EventId>,
+    /// The views of all states, and a hash of node and view for each.
+    views: Vec<u32>,
+    view_keys: Vec<u64>,
     steps: Vec<MemoStep>,
     sends: Vec<EventId>,
     observed: FxHashMap<(u32, u32, FeedId), (u32, u64)>,
@@ -143,7 +154,10 @@ impl<'s> Memo<'s> {
             grid: Grid::new(layout.nodes),
             codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
             events: vec![Vec::new(); layout.nodes],
-            states: (0..layout.nodes).map(|_| Vec::new()).collect(),
+            states: vec![Vec::new(); layout.nodes],
+            internal: Vec::new(),
+            views: Vec::new(),
+            view_keys: Vec::new(),
             steps: Vec::new(),
             sends: Vec::new(),
             observed: FxHashMap::default(),
@@ -162,7 +176,7 @@ impl<'s> Memo<'s> {
         let codes: usize =
             self.codes.iter().map(|codes| codes.slots.capacity() * size_of::<Slot>()).sum();
         let rows = codes + self.grid.bits.capacity() * 8;
-        let states: usize = self.states.iter().map(|states| states.len() * 96).sum();
+        let states: usize = self.states.iter().map(|states| states.len() * 64).sum();
         let events: usize = self.events.iter().map(Vec::len).sum();
         let rest = events * 16 + self.steps.len() * 24 + self.sends.len() * 4;
         (rows + states + rest) as u64
@@ -196,25 +210,35 @@ impl<'s> Memo<'s> {
         known
     }
 
-    fn state(&mut self, node: usize, state: StateId) -> &MemoState {
+    #[inline]
+    fn state(&mut self, node: usize, state: StateId) -> MemoState {
+        match self.states[node].get(state as usize) {
+            Some(known) if known.views != u32::MAX => *known,
+            _ => self.learn_state(node, state),
+        }
+    }
+
+    #[cold]
+    fn learn_state(&mut self, node: usize, state: StateId) -> MemoState {
+        let info = self.space.state(node, state);
+        let known = MemoState {
+            key: info.key,
+            views: self.views.len() as u32,
+            internal: self.internal.len() as u32,
+            internal_len: info.internal.len() as u16,
+            up: info.up,
+        };
+        self.internal.extend_from_slice(&info.internal);
+        self.views.extend_from_slice(&info.views);
+        let keys = info.views.iter().enumerate();
+        self.view_keys
+            .extend(keys.map(|(property, view)| key(domain::VIEWS, &(property, node, view))));
         let states = &mut self.states[node];
         if states.len() <= state as usize {
-            states.resize_with(state as usize + 1, || None);
+            states.resize(state as usize + 1, MemoState::UNKNOWN);
         }
-        let space = self.space;
-        states[state as usize].get_or_insert_with(|| {
-            let info = space.state(node, state);
-            let view_keys = info.views.iter().enumerate();
-            MemoState {
-                key: info.key,
-                up: info.up,
-                internal: (*info.internal).into(),
-                view_keys: view_keys
-                    .map(|(property, view)| key(domain::VIEWS, &(property, node, view)))
-                    .collect(),
-                views: (*info.views).into(),
-            }
-        })
+        states[state as usize] = known;
+        known
     }
 
     /// What a node's move from one state to another adds to a fingerprint.
@@ -224,9 +248,18 @@ impl<'s> Memo<'s> {
         self.state(node, to).key.wrapping_sub(before)
     }
 
-    /// Events that can happen in this state without anything in flight.
-    pub fn internal(&mut self, node: usize, state: StateId) -> &[EventId] {
-        &self.state(node, state).internal
+    /// The places, for [`Memo::internal_event`], of the events that can happen in this state
+    /// without anything in flight.
+    #[inline]
+    pub fn internal(&mut self, node: usize, state: StateId) -> std::ops::Range<u32> {
+        let known = self.state(node, state);
+        known.internal..known.internal + u32::from(known.internal_len)
+    }
+
+    /// The event at such a place.
+    #[inline]
+    pub fn internal_event(&self, place: u32) -> EventId {
+        self.internal[place as usize]
     }
 
     /// Whether a node in this state is up.
@@ -305,9 +338,9 @@ impl<'s> Memo<'s> {
                 StepEnd::Next(next) => {
                     let sends = self.sends.len() as u32;
                     self.sends.extend_from_slice(&next.sends);
-                    let views_before = self.state(node, state).views.clone();
+                    let before = self.state(node, state);
                     let after = self.state(node, next.state);
-                    if after.views != views_before {
+                    if self.views_of(before) != self.views_of(after) {
                         flags |= flag::VIEWS;
                     }
                     let mut delta = after.key.wrapping_sub(key);
@@ -444,7 +477,8 @@ impl<'s> Memo<'s> {
         }
         let mut hash = 0u64;
         for (node, &state) in states.iter().enumerate() {
-            hash = hash.wrapping_add(self.state(node, state).view_keys[property]);
+            let views = self.state(node, state).views as usize;
+            hash = hash.wrapping_add(self.view_keys[views + property]);
         }
         let known = &self.tests[property].known;
         if known[1].contains(&hash) {
@@ -460,8 +494,16 @@ impl<'s> Memo<'s> {
     }
 
     fn views(&mut self, property: usize, states: &[StateId]) -> Vec<u32> {
-        let states = states.iter().enumerate();
-        states.map(|(node, &state)| self.state(node, state).views[property]).collect()
+        let mut views = Vec::new();
+        for (node, &state) in states.iter().enumerate() {
+            let first = self.state(node, state).views as usize;
+            views.push(self.views[first + property]);
+        }
+        views
+    }
+
+    fn views_of(&self, state: MemoState) -> &[u32] {
+        &self.views[state.views as usize..][..self.layout.properties.len()]
     }
 }
 

@@ -195,6 +195,7 @@ pub(crate) struct Worker<'a> {
     pub expander: Expander<'a>,
     symmetry: Option<Symmetry<'a>>,
     next: Vec<u32>,
+    found: Vec<u32>,
     sorted: Vec<u32>,
     /// Whether there is a property that forbids terminal states.
     pub watches_stuck: bool,
@@ -215,6 +216,7 @@ impl<'a> Worker<'a> {
             expander: Expander::new(shared.space, shared.exact.is_some()),
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
             next: Vec::new(),
+            found: Vec::new(),
             sorted: Vec::new(),
             watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             told_bytes: 0,
@@ -282,62 +284,89 @@ impl<'a> Worker<'a> {
     }
 
     /// Inserts candidates of parents and calls `each` for every one that is new, with its index
-    /// and its vector. Returns how many were new.
+    /// and its vector.
     pub fn insert_batch<'v>(
         &mut self,
         candidates: &[Candidate],
         parent_of: impl Fn(u32) -> (&'v [u32], u64),
-        mut session: Option<Session<'a>>,
+        session: Option<Session<'a>>,
         mut each: impl FnMut(&mut Self, usize, New<'_>) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
-        let mut new = 0;
+    ) -> Result<(), Error> {
+        let Some(session) = session else {
+            return self.insert_whole(candidates, parent_of, each);
+        };
+        // First all insertions, with nothing else in between, then what comes of them.
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.insert_fingerprints(candidates, session, &mut found);
+        for &index in &found {
+            let candidate = &candidates[index as usize];
+            let (parent, parent_fingerprint) = parent_of(candidate.parent);
+            let mut next = std::mem::take(&mut self.next);
+            self.expander.make(parent, parent_fingerprint, candidate, &mut next)?;
+            let new = New { vector: &next, fingerprint: candidate.fingerprint };
+            each(self, index as usize, new)?;
+            self.next = next;
+        }
+        self.found = found;
+        Ok(())
+    }
+
+    /// Inserts the fingerprints of candidates; notes in `found` which of them are new.
+    fn insert_fingerprints(
+        &mut self,
+        candidates: &[Candidate],
+        mut session: Session<'a>,
+        found: &mut Vec<u32>,
+    ) {
+        let table = &self.shared.table;
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidate.touches == Touches::Panic {
+                continue;
+            }
+            let mut insert = session.insert(candidate.fingerprint);
+            while insert == Insert::Full {
+                // Growing waits for all sessions, this one too.
+                drop(session);
+                table.grow_segment_of(candidate.fingerprint);
+                session = table.session(0, 0);
+                insert = session.insert(candidate.fingerprint);
+            }
+            if insert == Insert::New {
+                found.push(index as u32);
+            }
+        }
+        drop(session);
+        table.add_len(found.len() as u64);
+    }
+
+    /// The same where vectors, not fingerprints, decide what is new.
+    fn insert_whole<'v>(
+        &mut self,
+        candidates: &[Candidate],
+        parent_of: impl Fn(u32) -> (&'v [u32], u64),
+        mut each: impl FnMut(&mut Self, usize, New<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         for (index, candidate) in candidates.iter().enumerate() {
             if candidate.touches == Touches::Panic {
                 continue;
             }
             let (parent, parent_fingerprint) = parent_of(candidate.parent);
-            if let Some(open) = &session {
-                match open.insert(candidate.fingerprint) {
-                    Insert::Known => continue,
-                    Insert::New => {}
-                    Insert::Full => {
-                        // Growing waits for all sessions, this one too.
-                        drop(session.take());
-                        self.shared.table.grow_segment_of(candidate.fingerprint);
-                        let open = self.shared.table.session(0, 0);
-                        let inserted = open.insert(candidate.fingerprint);
-                        session = Some(open);
-                        if inserted != Insert::New {
-                            continue;
-                        }
-                    }
-                }
-                let mut next = std::mem::take(&mut self.next);
-                self.expander.make(parent, parent_fingerprint, candidate, &mut next)?;
-                new += 1;
-                each(self, index, New { vector: &next, fingerprint: candidate.fingerprint })?;
-                self.next = next;
-            } else {
-                let mut next = std::mem::take(&mut self.next);
-                self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
-                if self.symmetry.is_some() && candidate.touches == Touches::Reads {
-                    self.check_blindness(&next)?;
-                }
-                let (next, fingerprint) = match &mut self.symmetry {
-                    Some(symmetry) => symmetry.representative(&next)?,
-                    None => (next, candidate.fingerprint),
-                };
-                if self.insert(fingerprint, &next) {
-                    each(self, index, New { vector: &next, fingerprint })?;
-                }
-                self.next = next;
+            let mut next = std::mem::take(&mut self.next);
+            self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
+            if self.symmetry.is_some() && candidate.touches == Touches::Reads {
+                self.check_blindness(&next)?;
             }
+            let (next, fingerprint) = match &mut self.symmetry {
+                Some(symmetry) => symmetry.representative(&next)?,
+                None => (next, candidate.fingerprint),
+            };
+            if self.insert(fingerprint, &next) {
+                each(self, index, New { vector: &next, fingerprint })?;
+            }
+            self.next = next;
         }
-        if session.is_some() {
-            drop(session);
-            self.shared.table.add_len(new);
-        }
-        Ok(new)
+        Ok(())
     }
 
     /// Properties must not tell interchangeable nodes apart.
