@@ -63,3 +63,8 @@ pub mod prelude {
         Search, Seen, System, Verdict, view,
     };
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct ReadmeDoctests;
