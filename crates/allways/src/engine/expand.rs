@@ -13,7 +13,7 @@ use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
 use crate::space::memo::{FIRST, Memo, NOTHING, STUTTER, flag};
 use crate::space::vector::{Layout, faults_key, put};
-use crate::space::{EventId, Happening, Space, StepEnd};
+use crate::space::{EventId, FeedId, Happening, Space, StepEnd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What may happen next.
@@ -262,25 +262,21 @@ impl<'s> Expander<'s> {
                 kind,
                 touches: if reads { Touches::Reads } else { Touches::Nothing },
             };
-            if plain && flags & (flag::SIMPLE | flag::PANIC | flag::TRIVIAL) == flag::SIMPLE {
-                if step.feed != 0 {
-                    let feed = step.feed;
-                    let moved = self.observed(all.vector, feed)?;
-                    candidate.fingerprint = candidate.fingerprint.wrapping_add(moved);
-                }
-                all.push(candidate);
-            } else if flags & flag::PANIC != 0 {
+            if flags & flag::PANIC != 0 {
                 candidate.touches = Touches::Panic;
                 all.found.panics = true;
                 all.push(candidate);
             } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
                 all.found.stutters += u64::from(flags & flag::STUTTER != 0);
             } else {
-                candidate.fingerprint =
-                    match plain && self.layout.network == NetworkKind::Duplicating {
-                        true => self.fingerprint_with_new(all, code)?,
-                        false => self.fingerprint_after(all, &candidate)?,
-                    };
+                candidate.fingerprint = if plain && flags & flag::SIMPLE != 0 {
+                    let moved = self.observed(all.vector, self.memo.step(code).feed)?;
+                    candidate.fingerprint.wrapping_add(moved)
+                } else if plain && self.layout.network == NetworkKind::Duplicating {
+                    self.fingerprint_with_new(all, &candidate)?
+                } else {
+                    self.fingerprint_after(all, &candidate)?
+                };
                 all.push(candidate);
             }
             if last {
@@ -291,8 +287,11 @@ impl<'s> Expander<'s> {
     }
 
     /// What observers add to the fingerprint when they see a step.
-    fn observed(&mut self, vector: &[u32], feed: u32) -> Result<u64, Error> {
+    fn observed(&mut self, vector: &[u32], feed: FeedId) -> Result<u64, Error> {
         let mut sum = 0u64;
+        if feed == 0 {
+            return Ok(sum);
+        }
         for observer in 0..self.layout.observers {
             let state = vector[self.layout.observer_base + observer];
             sum = sum.wrapping_add(self.memo.observe(observer, state, feed)?.1);
@@ -302,11 +301,17 @@ impl<'s> Expander<'s> {
 
     /// The fingerprint of where a step leads on a duplicating network: what it sends counts only
     /// if it is not in flight already.
-    fn fingerprint_with_new(&mut self, all: &Listing<'_>, code: u32) -> Result<u64, Error> {
-        let step = *self.memo.step(code);
+    fn fingerprint_with_new(
+        &mut self,
+        all: &Listing<'_>,
+        candidate: &Candidate,
+    ) -> Result<u64, Error> {
+        let step = *self.memo.step(candidate.code);
         let mut sum = all.fingerprint.wrapping_add(step.delta);
-        if step.feed != 0 {
-            sum = sum.wrapping_add(self.observed(all.vector, step.feed)?);
+        sum = sum.wrapping_add(self.observed(all.vector, step.feed)?);
+        let info = self.memo.event(candidate.event);
+        if info.is_consumed(self.layout.network) {
+            sum = sum.wrapping_sub(info.key);
         }
         for index in 0..self.memo.sends(&step).len() {
             let event = self.memo.sends(&step)[index];
