@@ -3,9 +3,6 @@
 //! Expanding a state lists [`Candidate`]s with their fingerprints; most cost one addition, the
 //! difference that a local step makes, and need no vector. Only a candidate that turns out to be
 //! new is made into one, by [`Expander::apply`].
-//!
-//! The order of the candidates depends on the vector alone, so the place of a candidate in it
-//! (its ordinal) is enough to repeat the step later: runs are kept as ordinals.
 
 use crate::error::Error;
 use crate::model::faults::FaultState;

@@ -10,7 +10,7 @@
 //! of its states.) Complete: every state that is inserted is expanded
 //! exactly once, by the thread whose insertion came first.
 
-use super::frontier::{Chunk, Cursor, Level, Output};
+use super::frontier::{Chunk, Cursor, Level, Output, TAG_MASK};
 use super::worker::{BATCH, Path, Shared, Worker};
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
@@ -26,9 +26,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
         (0..shared.threads).map(|_| Breadth::new(shared, &level)).collect();
     let first = &mut workers[0];
     let output = &mut first.output;
-    first
-        .worker
-        .start(|number, new| output.push_initial(new.fingerprint, new.vector, number, &level))?;
+    first.worker.start(|new| output.push_initial(new.fingerprint, new.vector, &level))?;
     first.output.seal(&level);
     let mut depth = 0;
     while !shared.is_over() {
@@ -196,8 +194,9 @@ impl<'a> Breadth<'a> {
                 }
             }
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
-                let path = || path(self.level, place);
-                self.worker.judge_expansion(vector, found, expansion.goes_on, path)?;
+                let (goes_on, depth) = (expansion.goes_on, self.worker.shared.depth.load(Relaxed));
+                let path = || path(self.level, place, fingerprint);
+                self.worker.judge_expansion(vector, found, goes_on, depth, path)?;
             }
             states.push(Member { words: begin, fingerprint, place, candidates: first });
         }
@@ -228,10 +227,10 @@ impl<'a> Breadth<'a> {
         worker.insert_batch(&batch.candidates, parent_of, session, |worker, index, new| {
             let candidate = &batch.candidates[index];
             let parent = &batch.states[candidate.parent as usize];
-            let ordinal = (index - parent.candidates) as u32;
-            output.push(new.fingerprint, new.vector, parent.place, ordinal, level);
+            output.push(new.fingerprint, new.vector, parent.place, level);
             if candidate.touches == Touches::Reads {
-                worker.judge(new.vector, || path(level, parent.place).then(ordinal))?;
+                let path = || path(level, parent.place, parent.fingerprint).then(new.fingerprint);
+                worker.judge(new.vector, path)?;
             }
             Ok(())
         })?;
@@ -239,8 +238,7 @@ impl<'a> Breadth<'a> {
     }
 }
 
-/// The way to the state at this place of the log.
-fn path(level: &Level, place: u64) -> Path {
-    let (start, ordinals) = level.log.path(place);
-    Path { start, ordinals }
+/// The way to the state at this place of the log, which has this fingerprint.
+fn path(level: &Level, place: u64, fingerprint: u64) -> Path {
+    Path { tags: level.log.tags(place), mask: TAG_MASK, end: fingerprint, panic: None }
 }

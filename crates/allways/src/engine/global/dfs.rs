@@ -33,9 +33,9 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
     let pool = Pool::default();
     let mut first = Depth::new(shared, &pool);
     let mut tasks = Vec::new();
-    first.worker.start(|start, new| {
-        let path = Path { start, ordinals: Vec::new() };
-        tasks.push(Task { words: new.vector.to_vec(), fingerprint: new.fingerprint, path });
+    first.worker.start(|new| {
+        let words = new.vector.to_vec();
+        tasks.push(Task { words, fingerprint: new.fingerprint, before: Vec::new() });
     })?;
     pool.give(tasks);
     if shared.threads == 1 {
@@ -55,7 +55,8 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
 struct Task {
     words: Vec<u32>,
     fingerprint: u64,
-    path: Path,
+    /// The fingerprints of the states before it.
+    before: Vec<u64>,
 }
 
 /// Tasks that nobody has taken yet.
@@ -119,8 +120,8 @@ struct Depth<'a> {
     /// Vectors that go there next.
     fresh: Vec<u32>,
     stack: Vec<Entry>,
-    /// Where the task in hand came from.
-    origin: Path,
+    /// The fingerprints of the states before the task in hand.
+    origin: Vec<u64>,
     trail: Vec<Trail>,
     pushes: u64,
 }
@@ -130,17 +131,16 @@ struct Depth<'a> {
 struct Entry {
     words: usize,
     fingerprint: u64,
-    /// The parent on the trail, and the ordinal of the step from there.
+    /// The parent on the trail.
     trail: u32,
-    ordinal: u32,
 }
 
 /// A state that was expanded and still has successors to be expanded.
 #[derive(Clone, Copy)]
 struct Trail {
     parent: u32,
-    ordinal: u32,
     depth: u32,
+    fingerprint: u64,
 }
 
 /// States that are expanded together, and what they may lead to.
@@ -160,7 +160,6 @@ struct Member {
     words: (usize, usize),
     fingerprint: u64,
     trail: u32,
-    ordinal: u32,
     candidates: (usize, usize),
 }
 
@@ -173,12 +172,12 @@ impl Batch {
     }
 
     /// Adds a state in hand.
-    fn add(&mut self, vector: &[u32], fingerprint: u64, trail: u32, ordinal: u32) {
+    fn add(&mut self, vector: &[u32], fingerprint: u64, trail: u32) {
         let start = self.words.len();
         self.words.extend_from_slice(vector);
         let words = (start, self.words.len());
         let candidates = (0, 0);
-        self.states.push(Member { in_hand: true, words, fingerprint, trail, ordinal, candidates });
+        self.states.push(Member { in_hand: true, words, fingerprint, trail, candidates });
     }
 
     fn vector<'v>(&'v self, stack: &'v [u32], state: &Member) -> &'v [u32] {
@@ -199,7 +198,7 @@ impl<'a> Depth<'a> {
             words: Vec::new(),
             fresh: Vec::new(),
             stack: Vec::new(),
-            origin: Path::default(),
+            origin: Vec::new(),
             trail: Vec::new(),
             pushes: 0,
         }
@@ -219,11 +218,11 @@ impl<'a> Depth<'a> {
         self.words.clear();
         self.stack.clear();
         self.trail.clear();
-        let depth = task.path.ordinals.len() as u32;
-        self.origin = task.path;
-        self.trail.push(Trail { parent: NOWHERE, ordinal: 0, depth });
+        let depth = task.before.len() as u32;
+        self.origin = task.before;
+        self.trail.push(Trail { parent: NOWHERE, depth, fingerprint: task.fingerprint });
         let (mut batch, mut hand) = (Batch::default(), Batch::default());
-        batch.add(&task.words, task.fingerprint, NOWHERE, 0);
+        batch.add(&task.words, task.fingerprint, NOWHERE);
         let mut since = 0;
         while !shared.is_over() {
             self.fill(&mut batch);
@@ -257,10 +256,10 @@ impl<'a> Depth<'a> {
         let mut end = self.words.len();
         while batch.states.len() < TOGETHER {
             let Some(entry) = self.stack.pop() else { break };
-            let Entry { words: start, fingerprint, trail, ordinal } = entry;
+            let Entry { words: start, fingerprint, trail } = entry;
             let (words, candidates) = ((start, end), (0, 0));
             let in_hand = false;
-            batch.states.push(Member { in_hand, words, fingerprint, trail, ordinal, candidates });
+            batch.states.push(Member { in_hand, words, fingerprint, trail, candidates });
             end = start;
         }
     }
@@ -291,7 +290,8 @@ impl<'a> Depth<'a> {
             deepest = deepest.max(depth);
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
                 let path = self.path_of(&state);
-                self.worker.judge_expansion(vector, found, expansion.goes_on, || path.clone())?;
+                let goes_on = expansion.goes_on;
+                self.worker.judge_expansion(vector, found, goes_on, depth, || path.clone())?;
             }
             generated += found.len() as u64 + expansion.stutters;
             if depth >= shared.budget.max_depth {
@@ -339,22 +339,23 @@ impl<'a> Depth<'a> {
                     NOWHERE => ORIGIN,
                     before => {
                         let depth = trail[before as usize].depth + 1;
-                        trail.push(Trail { parent: before, ordinal: parent.ordinal, depth });
+                        let fingerprint = parent.fingerprint;
+                        trail.push(Trail { parent: before, depth, fingerprint });
                         trail.len() as u32 - 1
                     }
                 };
             }
-            let (own, ordinal) = (*place, (index - parent.candidates.0) as u32);
+            let own = *place;
             if candidate.touches == Touches::Reads {
-                worker.judge(new.vector, || path_on(trail, origin, own).then(ordinal))?;
+                worker.judge(new.vector, || path_on(trail, origin, own).then(new.fingerprint))?;
             }
             if parent.candidates.1 - parent.candidates.0 == 1 {
-                hand.add(new.vector, new.fingerprint, own, ordinal);
+                hand.add(new.vector, new.fingerprint, own);
             } else {
                 *pushes += 1;
                 let (words, fingerprint) = (base + fresh.len(), new.fingerprint);
                 fresh.extend_from_slice(new.vector);
-                stack.push(Entry { words, fingerprint, trail: own, ordinal });
+                stack.push(Entry { words, fingerprint, trail: own });
             }
             Ok(())
         })?;
@@ -388,9 +389,9 @@ impl<'a> Depth<'a> {
         for at in 0..self.trail.len() {
             if place[at] != NOWHERE {
                 // A parent comes before its children, so it has its new place already.
-                let Trail { parent, ordinal, depth } = self.trail[at];
+                let Trail { parent, depth, fingerprint } = self.trail[at];
                 let parent = if parent == NOWHERE { NOWHERE } else { place[parent as usize] };
-                self.trail[kept as usize] = Trail { parent, ordinal, depth };
+                self.trail[kept as usize] = Trail { parent, depth, fingerprint };
                 place[at] = kept;
                 kept += 1;
             }
@@ -413,8 +414,8 @@ impl<'a> Depth<'a> {
 
     fn path_of(&self, state: &Member) -> Path {
         match state.trail {
-            NOWHERE => self.origin.clone(),
-            trail => path_on(&self.trail, &self.origin, trail).then(state.ordinal),
+            NOWHERE => path_on(&self.trail, &self.origin, ORIGIN),
+            trail => path_on(&self.trail, &self.origin, trail).then(state.fingerprint),
         }
     }
 
@@ -425,9 +426,9 @@ impl<'a> Depth<'a> {
         for index in 0..half {
             let entry = self.stack[index];
             let end = self.stack[index + 1].words;
-            let path = path_on(&self.trail, &self.origin, entry.trail).then(entry.ordinal);
+            let before = path_on(&self.trail, &self.origin, entry.trail).tags;
             let words = self.words[entry.words..end].to_vec();
-            tasks.push(Task { words, fingerprint: entry.fingerprint, path });
+            tasks.push(Task { words, fingerprint: entry.fingerprint, before });
         }
         let cut = self.stack[half].words;
         self.words.drain(..cut);
@@ -442,13 +443,14 @@ impl<'a> Depth<'a> {
 }
 
 /// The way to a state on the trail.
-fn path_on(trail: &[Trail], origin: &Path, mut at: u32) -> Path {
-    let mut ordinals = Vec::new();
-    while at != ORIGIN {
-        ordinals.push(trail[at as usize].ordinal);
-        at = trail[at as usize].parent;
+fn path_on(trail: &[Trail], origin: &[u64], at: u32) -> Path {
+    let mut tags = Vec::new();
+    let mut place = at;
+    while place != NOWHERE {
+        tags.push(trail[place as usize].fingerprint);
+        place = trail[place as usize].parent;
     }
-    let mut path = origin.clone();
-    path.ordinals.extend(ordinals.into_iter().rev());
-    path
+    tags.extend(origin.iter().rev());
+    tags.reverse();
+    Path { tags, mask: u64::MAX, end: trail[at as usize].fingerprint, panic: None }
 }

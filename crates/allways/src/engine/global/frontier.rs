@@ -2,10 +2,9 @@
 //!
 //! A chunk holds up to 1,024 states as half words, or as words once numbers need them. A state's
 //! place is the number of its chunk times 1,024 plus its position there; the log keeps, for each
-//! place, the place of the parent (five bytes) and the ordinal of the step (one byte, more in a
-//! table beside it).
+//! place, the place of the parent (five bytes) and one byte of the state's fingerprint: enough to
+//! find the way again (see [`rebuild`](super::rebuild)).
 
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -13,8 +12,8 @@ use std::sync::{Mutex, PoisonError, RwLock};
 pub(crate) const CHUNK: u64 = 1 << 10;
 /// The parent of an initial state.
 const NO_PARENT: u64 = (1 << 40) - 1;
-/// An ordinal that is in the table beside the log.
-const LARGE: u8 = u8::MAX;
+/// The bits of a fingerprint that the log keeps.
+pub(crate) const TAG_MASK: u64 = 0xFF;
 /// Bytes of the log for each state.
 const ENTRY: usize = 6;
 
@@ -100,14 +99,7 @@ impl Builder {
 
     /// Adds a state; true if the chunk is then full.
     #[inline]
-    fn push(
-        &mut self,
-        fingerprint: u64,
-        vector: &[u32],
-        parent: u64,
-        ordinal: u32,
-        log: &Log,
-    ) -> bool {
+    fn push(&mut self, fingerprint: u64, vector: &[u32], parent: u64) -> bool {
         if let Words::Narrow(words) = &mut self.words {
             let all = vector.iter().fold(vector.len() as u32, |all, &word| all | word);
             if all <= u32::from(u16::MAX) {
@@ -123,16 +115,7 @@ impl Builder {
             words.extend([vector.len() as u32, fingerprint as u32, (fingerprint >> 32) as u32]);
             words.extend_from_slice(vector);
         }
-        let place = self.number * CHUNK + self.count;
-        let small = match u8::try_from(ordinal) {
-            Ok(ordinal) if ordinal != LARGE => ordinal,
-            _ => {
-                let mut large = log.large.lock().unwrap_or_else(PoisonError::into_inner);
-                large.insert(place, ordinal);
-                LARGE
-            }
-        };
-        let entry = (parent | u64::from(small) << 40).to_le_bytes();
+        let entry = (parent | (fingerprint & TAG_MASK) << 40).to_le_bytes();
         self.log.extend_from_slice(&entry[..ENTRY]);
         self.count += 1;
         self.count == CHUNK
@@ -162,33 +145,25 @@ impl Builder {
 #[derive(Default)]
 pub(crate) struct Log {
     parts: RwLock<Vec<Box<[u8]>>>,
-    large: Mutex<FxHashMap<u64, u32>>,
     numbers: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl Log {
-    /// The initial state that a state goes back to, and the ordinals of the steps from there.
-    pub fn path(&self, mut place: u64) -> (usize, Vec<u32>) {
+    /// What the log keeps of the states on the way to the one at this place, it included.
+    pub fn tags(&self, mut place: u64) -> Vec<u64> {
         let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
-        let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ordinals = Vec::new();
-        loop {
+        let mut tags = Vec::new();
+        while place != NO_PARENT {
             let part = &parts[(place / CHUNK) as usize];
             let entry = &part[(place % CHUNK) as usize * ENTRY..][..ENTRY];
             let mut parent = [0; 8];
             parent[..5].copy_from_slice(&entry[..5]);
-            let ordinal = match entry[5] {
-                LARGE => large.get(&place).copied().unwrap_or_default(),
-                ordinal => u32::from(ordinal),
-            };
+            tags.push(u64::from(entry[5]));
             place = u64::from_le_bytes(parent);
-            if place == NO_PARENT {
-                ordinals.reverse();
-                return (ordinal as usize, ordinals);
-            }
-            ordinals.push(ordinal);
         }
+        tags.reverse();
+        tags
     }
 
     pub fn bytes(&self) -> u64 {
@@ -218,23 +193,16 @@ impl Output {
 
     /// Adds a state that was found from `parent`.
     #[inline]
-    pub fn push(
-        &mut self,
-        fingerprint: u64,
-        vector: &[u32],
-        parent: u64,
-        ordinal: u32,
-        to: &Level,
-    ) {
+    pub fn push(&mut self, fingerprint: u64, vector: &[u32], parent: u64, to: &Level) {
         let builder = self.open.get_or_insert_with(|| Builder::new(&to.log));
-        if builder.push(fingerprint, vector, parent, ordinal, &to.log) {
+        if builder.push(fingerprint, vector, parent) {
             self.seal(to);
         }
     }
 
     /// Adds an initial state.
-    pub fn push_initial(&mut self, fingerprint: u64, vector: &[u32], number: usize, to: &Level) {
-        self.push(fingerprint, vector, NO_PARENT, number as u32, to);
+    pub fn push_initial(&mut self, fingerprint: u64, vector: &[u32], to: &Level) {
+        self.push(fingerprint, vector, NO_PARENT, to);
     }
 
     /// Hands over what is not yet a whole chunk.
@@ -289,9 +257,14 @@ mod tests {
         let level = Level::default();
         let mut output = Output::new();
         let vector = |n: u32| vec![n, 7, if n > 1_500 { 1 << 20 } else { 3 }];
-        output.push_initial(99, &vector(0), 2, &level);
+        output.push_initial(99, &vector(0), &level);
         for n in 1..3_000u32 {
-            output.push(u64::from(n) << 33 | 5, &vector(n), u64::from(n) - 1, n % 300, &level);
+            output.push(
+                u64::from(n) << 33 | u64::from(n % 200),
+                &vector(n),
+                u64::from(n) - 1,
+                &level,
+            );
         }
         output.seal(&level);
         let chunks = level.take();
@@ -301,15 +274,15 @@ mod tests {
             let mut buffer = Vec::new();
             while let Some((place, fingerprint)) = chunk.next(&mut cursor, &mut buffer) {
                 assert_eq!(buffer, vector(seen));
-                let expected = if seen == 0 { 99 } else { u64::from(seen) << 33 | 5 };
+                let expected =
+                    if seen == 0 { 99 } else { u64::from(seen) << 33 | u64::from(seen % 200) };
                 assert_eq!((place, fingerprint), (u64::from(seen), expected));
                 seen += 1;
                 buffer.clear();
             }
         }
         assert_eq!(seen, 3_000);
-        let (start, ordinals) = level.log.path(2_999);
-        assert_eq!(start, 2);
-        assert_eq!(ordinals, (1..3_000).map(|n| n % 300).collect::<Vec<_>>());
+        let expected: Vec<u64> = std::iter::once(99).chain((1..3_000).map(|n| n % 200)).collect();
+        assert_eq!(level.log.tags(2_999), expected);
     }
 }

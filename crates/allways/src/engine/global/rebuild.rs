@@ -1,13 +1,14 @@
-//! Rebuilds a run from the ordinals of its steps.
+//! Rebuilds a run from what is remembered of the states along it.
 //!
-//! Under symmetry the ordinals belong to representatives. The run is then built on real states
-//! beside them: at each step, some step of the real state leads to a state with the same
-//! representative.
+//! Of each state a tag is known: its fingerprint, or some bits of it. From an initial state with
+//! the first tag, steps are taken to states with the tags that follow, back and forth where several
+//! fit, until the last state has the fingerprint that it must have. The order in which candidates
+//! are listed therefore does not matter, nor how states are laid out; under symmetry, tags are those
+//! of representatives, and the run is one of real states.
 
 use super::worker::Path;
 use crate::engine::expand::{Candidate, Expander, Touches};
 use crate::error::Error;
-use crate::model::run_event::RunEvent;
 use crate::outcome::Run;
 use crate::space::symmetry::Symmetry;
 use crate::space::{Initial, Space};
@@ -18,47 +19,25 @@ pub(crate) fn run(
     path: &Path,
     groups: Option<&[Vec<usize>]>,
 ) -> Result<Run, Error> {
-    let lost = || Error::Internal("the way to a state is lost".to_owned());
     let Initial::Vectors(vectors) = space.initial()? else {
         // The system panics while it starts.
         return Ok(Run::default());
     };
-    let mut expander = Expander::new(space, false);
-    let real = vectors.into_iter().nth(path.start).ok_or_else(lost)?;
-    let mut symmetry = groups.map(|groups| Symmetry::new(space, groups));
-    let mut real = Place::at(space, real);
-    let mut stand_in = match &mut symmetry {
-        Some(symmetry) => {
-            let (vector, fingerprint) = symmetry.representative(&real.vector)?;
-            Some(Place { vector, fingerprint })
-        }
-        None => None,
+    let mut rebuild = Rebuild {
+        path,
+        expander: Expander::new(space, false),
+        symmetry: groups.map(|groups| Symmetry::new(space, groups)),
     };
-    let mut events: Vec<RunEvent> = Vec::new();
-    for &ordinal in &path.ordinals {
-        let place = stand_in.as_ref().unwrap_or(&real);
-        let candidates = place.candidates(&mut expander)?;
-        let candidate = *candidates.get(ordinal as usize).ok_or_else(lost)?;
-        match (&mut stand_in, &mut symmetry) {
-            (Some(stand_in), Some(symmetry)) => {
-                let (candidate, next) =
-                    match_step(&mut expander, symmetry, stand_in, &real, &candidate)?
-                        .ok_or_else(lost)?;
-                events.push(expander.describe(&real.vector, &candidate)?);
-                if let Some((next, next_stand_in)) = next {
-                    real = next;
-                    *stand_in = next_stand_in;
-                }
-            }
-            _ => {
-                events.push(expander.describe(&real.vector, &candidate)?);
-                if candidate.touches != Touches::Panic {
-                    real = real.after(&mut expander, &candidate)?;
-                }
-            }
+    for (start, vector) in vectors.into_iter().enumerate() {
+        let fingerprint = space.layout().fingerprint(space, &vector);
+        if let Some(steps) = rebuild.from(Place { vector, fingerprint })? {
+            let events = steps
+                .iter()
+                .map(|(place, candidate)| rebuild.expander.describe(&place.vector, candidate));
+            return Ok(Run { start, events: events.collect::<Result<_, _>>()? });
         }
     }
-    Ok(Run { start: path.start, events })
+    Err(Error::Internal("the way to a state is lost".to_owned()))
 }
 
 /// A global state.
@@ -67,55 +46,91 @@ struct Place {
     fingerprint: u64,
 }
 
-impl Place {
-    fn at(space: &dyn Space, vector: Vec<u32>) -> Self {
-        let fingerprint = space.layout().fingerprint(space, &vector);
-        Place { vector, fingerprint }
-    }
-
-    fn candidates(&self, expander: &mut Expander<'_>) -> Result<Vec<Candidate>, Error> {
-        let mut candidates = Vec::new();
-        expander.expand(&self.vector, self.fingerprint, 0, &mut candidates)?;
-        Ok(candidates)
-    }
-
-    fn after(&self, expander: &mut Expander<'_>, candidate: &Candidate) -> Result<Place, Error> {
-        let mut vector = Vec::new();
-        let fingerprint = expander.apply(&self.vector, self.fingerprint, candidate, &mut vector)?;
-        Ok(Place { vector, fingerprint })
-    }
+/// A state on the way, with what may come next and how much of that was tried.
+struct Frame {
+    place: Place,
+    candidates: Vec<Candidate>,
+    tried: usize,
 }
 
-type Matched = (Candidate, Option<(Place, Place)>);
+struct Rebuild<'a> {
+    path: &'a Path,
+    expander: Expander<'a>,
+    symmetry: Option<Symmetry<'a>>,
+}
 
-/// A step of `real` that corresponds to `candidate`, a step of its representative; with where it
-/// leads, both real and representative, unless it panics.
-fn match_step(
-    expander: &mut Expander<'_>,
-    symmetry: &mut Symmetry<'_>,
-    stand_in: &Place,
-    real: &Place,
-    candidate: &Candidate,
-) -> Result<Option<Matched>, Error> {
-    let wanted = match candidate.touches {
-        Touches::Panic => None,
-        _ => {
-            let next = stand_in.after(expander, candidate)?;
-            Some(symmetry.representative(&next.vector)?)
+impl Rebuild<'_> {
+    /// The steps from an initial state, if it is the right one.
+    fn from(&mut self, start: Place) -> Result<Option<Vec<(Place, Candidate)>>, Error> {
+        if !self.fits(&start, 0)? {
+            return Ok(None);
         }
-    };
-    for candidate in real.candidates(expander)? {
-        match (&wanted, candidate.touches) {
-            (None, Touches::Panic) => return Ok(Some((candidate, None))),
-            (Some((vector, fingerprint)), Touches::Nothing | Touches::Reads) => {
-                let next = real.after(expander, &candidate)?;
-                if symmetry.representative(&next.vector)?.1 == *fingerprint {
-                    let stand_in = Place { vector: vector.clone(), fingerprint: *fingerprint };
-                    return Ok(Some((candidate, Some((next, stand_in)))));
+        let mut frames = vec![self.frame(start)?];
+        while let Some(frame) = frames.last_mut() {
+            let Some(candidate) = frame.candidates.get(frame.tried).copied() else {
+                if frames.len() == self.path.tags.len() && self.path.panic.is_none() {
+                    break;
                 }
+                frames.pop();
+                continue;
+            };
+            frame.tried += 1;
+            if frames.len() == self.path.tags.len() {
+                // Here the way ends: with this state, or with a panic.
+                if self.ends_with(&frames, &candidate)? {
+                    break;
+                }
+                continue;
             }
-            _ => {}
+            if candidate.touches == Touches::Panic {
+                continue;
+            }
+            let place = &frames[frames.len() - 1].place;
+            let mut vector = Vec::new();
+            let fingerprint =
+                self.expander.apply(&place.vector, place.fingerprint, &candidate, &mut vector)?;
+            let next = Place { vector, fingerprint };
+            if self.fits(&next, frames.len())? {
+                let next = self.frame(next)?;
+                frames.push(next);
+            }
         }
+        if frames.is_empty() {
+            return Ok(None);
+        }
+        let mut steps: Vec<(Place, Candidate)> = Vec::new();
+        let last = frames.len() - 1;
+        for (index, frame) in frames.into_iter().enumerate() {
+            if index < last || self.path.panic.is_some() {
+                let candidate = frame.candidates[frame.tried - 1];
+                steps.push((frame.place, candidate));
+            }
+        }
+        Ok(Some(steps))
     }
-    Ok(None)
+
+    fn frame(&mut self, place: Place) -> Result<Frame, Error> {
+        let mut candidates = Vec::new();
+        self.expander.expand(&place.vector, place.fingerprint, 0, &mut candidates)?;
+        Ok(Frame { place, candidates, tried: 0 })
+    }
+
+    /// Whether a state can be the one with this number on the way.
+    fn fits(&mut self, place: &Place, number: usize) -> Result<bool, Error> {
+        let fingerprint = match &mut self.symmetry {
+            Some(symmetry) => symmetry.representative(&place.vector)?.1,
+            None => place.fingerprint,
+        };
+        let last = number + 1 == self.path.tags.len();
+        let whole = !last || fingerprint == self.path.end;
+        Ok(whole && self.path.tag(fingerprint) == self.path.tags[number])
+    }
+
+    /// Whether the run may end where `frames` end, going on with `candidate` if it must panic.
+    fn ends_with(&mut self, frames: &[Frame], candidate: &Candidate) -> Result<bool, Error> {
+        let Some(message) = &self.path.panic else { return Ok(true) };
+        let vector = &frames[frames.len() - 1].place.vector;
+        Ok(candidate.touches == Touches::Panic
+            && self.expander.panic_message(vector, candidate)? == *message)
+    }
 }

@@ -18,17 +18,35 @@ use std::sync::{Mutex, PoisonError};
 /// one state.
 pub(crate) const BATCH: usize = 512;
 
-/// The way to a global state: an initial state, and the ordinals of the steps from there.
+/// The way to a global state, as far as is remembered.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Path {
-    pub start: usize,
-    pub ordinals: Vec<u32>,
+    /// For each state from the initial one on, these bits of its fingerprint.
+    pub tags: Vec<u64>,
+    /// Which bits those are.
+    pub mask: u64,
+    /// The fingerprint of the last state.
+    pub end: u64,
+    /// What the handler says that panics on the last event, if it ends so.
+    pub panic: Option<String>,
 }
 
 impl Path {
-    pub fn then(mut self, ordinal: u32) -> Self {
-        self.ordinals.push(ordinal);
+    /// What is remembered of a state with this fingerprint.
+    pub fn tag(&self, fingerprint: u64) -> u64 {
+        fingerprint & self.mask
+    }
+
+    /// The same way and one step on.
+    pub fn then(mut self, fingerprint: u64) -> Self {
+        self.tags.push(self.tag(fingerprint));
+        self.end = fingerprint;
         self
+    }
+
+    /// The number of events.
+    fn len(&self) -> usize {
+        self.tags.len() + usize::from(self.panic.is_some())
     }
 }
 
@@ -123,7 +141,7 @@ impl<'a> Shared<'a> {
     /// A violation, unless one was found already that is no longer than this one.
     pub fn violate(&self, what: FoundWhat, path: Path) {
         let mut ends = self.ends();
-        let shorter = |(_, known): &(FoundWhat, Path)| path.ordinals.len() < known.ordinals.len();
+        let shorter = |(_, known): &(FoundWhat, Path)| path.len() < known.len();
         if ends.violation.as_ref().is_none_or(shorter) {
             ends.violation = Some((what, path));
         }
@@ -228,8 +246,8 @@ impl<'a> Worker<'a> {
         self.symmetry.is_none() && self.shared.exact.is_none()
     }
 
-    /// The initial states: calls `each` with number, vector and fingerprint of each that is new.
-    pub fn start(&mut self, mut each: impl FnMut(usize, New<'_>)) -> Result<(), Error> {
+    /// The initial states: calls `each` with each that is new.
+    pub fn start(&mut self, mut each: impl FnMut(New<'_>)) -> Result<(), Error> {
         let vectors = match self.shared.space.initial()? {
             Initial::Vectors(vectors) => vectors,
             Initial::Panicked(message) => {
@@ -237,12 +255,14 @@ impl<'a> Worker<'a> {
                 return Ok(());
             }
         };
-        for (start, vector) in vectors.into_iter().enumerate() {
+        for vector in vectors {
             self.shared.generated.fetch_add(1, Relaxed);
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
-                each(start, New { vector: &vector, fingerprint });
-                self.judge(&vector, || Path { start, ordinals: Vec::new() })?;
+                each(New { vector: &vector, fingerprint });
+                self.judge(&vector, || {
+                    Path { mask: u64::MAX, ..Path::default() }.then(fingerprint)
+                })?;
             }
         }
         Ok(())
@@ -415,6 +435,7 @@ impl<'a> Worker<'a> {
         vector: &[u32],
         candidates: &[Candidate],
         goes_on: bool,
+        depth: u64,
         path: impl Fn() -> Path,
     ) -> Result<(), Error> {
         if !goes_on && self.watches_stuck {
@@ -427,15 +448,14 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-        for (ordinal, candidate) in candidates.iter().enumerate() {
-            if candidate.touches == Touches::Panic {
-                let path = path().then(ordinal as u32);
-                // At the depth bound, the run that ends in the panic is longer than the bound.
-                if path.ordinals.len() as u64 <= self.shared.budget.max_depth {
-                    let message = self.expander.panic_message(vector, candidate)?;
-                    self.shared.violate(FoundWhat::Panic(message), path);
-                }
-            }
+        // At the depth bound, a run that ends in a panic is longer than the bound.
+        if depth >= self.shared.budget.max_depth {
+            return Ok(());
+        }
+        for candidate in candidates.iter().filter(|c| c.touches == Touches::Panic) {
+            let message = self.expander.panic_message(vector, candidate)?;
+            let path = Path { panic: Some(message.clone()), ..path() };
+            self.shared.violate(FoundWhat::Panic(message), path);
         }
         Ok(())
     }
