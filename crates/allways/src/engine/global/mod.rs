@@ -42,6 +42,7 @@ pub(crate) fn search<N: Node>(
             determinism_guard: options.determinism_guard,
             verify_aux: options.verify_aux,
             symmetry: symmetry.is_some(),
+            sites: symmetry.is_none() && !options.exact,
         },
     )?;
     let findings = explore(&space, options, budget, symmetry)?;

@@ -194,7 +194,9 @@ impl<'a> Shared<'a> {
         let memory = stored
             + self.table.bytes()
             + self.exact.as_ref().map_or(0, ExactSet::bytes)
+            + self.space.sites().bytes()
             + self.memo_bytes.load(Relaxed);
+        self.space.sites().allow_for(states);
         let progress = &self.budget.progress;
         progress.states.store(states, Relaxed);
         progress.generated.store(self.generated.load(Relaxed), Relaxed);
@@ -259,6 +261,7 @@ impl<'a> Worker<'a> {
             self.shared.generated.fetch_add(1, Relaxed);
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
+                let vector = self.expander.in_sites(vector);
                 each(New { vector: &vector, fingerprint });
                 self.judge(&vector, || {
                     Path { mask: u64::MAX, ..Path::default() }.then(fingerprint)
@@ -395,8 +398,8 @@ impl<'a> Worker<'a> {
         let (other, _) = symmetry.representative(vector)?;
         let layout = self.expander.layout();
         for property in 0..layout.properties.len() {
-            let here = self.expander.memo.test(property, layout, vector)?;
-            if here != self.expander.memo.test(property, layout, &other)? {
+            let here = self.expander.test(property, vector)?;
+            if here != self.expander.test(property, &other)? {
                 return Err(Error::System(
                     "a property tells nodes apart that are declared interchangeable".to_owned(),
                 ));
@@ -412,13 +415,13 @@ impl<'a> Worker<'a> {
         for (property, (kind, _)) in layout.properties.iter().enumerate() {
             match kind {
                 PropertyKind::Always => {
-                    if !self.expander.memo.test(property, layout, vector)? {
+                    if !self.expander.test(property, vector)? {
                         self.shared.violate(FoundWhat::Always(property), path());
                     }
                 }
                 PropertyKind::Sometimes => {
                     if !self.shared.witnessed[property].load(Relaxed)
-                        && self.expander.memo.test(property, layout, vector)?
+                        && self.expander.test(property, vector)?
                     {
                         self.shared.witness(property, path());
                     }
@@ -441,9 +444,7 @@ impl<'a> Worker<'a> {
         if !goes_on && self.watches_stuck {
             let layout = self.expander.layout();
             for (property, (kind, _)) in layout.properties.iter().enumerate() {
-                if *kind == PropertyKind::NeverStuck
-                    && !self.expander.memo.test(property, layout, vector)?
-                {
+                if *kind == PropertyKind::NeverStuck && !self.expander.test(property, vector)? {
                     self.shared.violate(FoundWhat::Stuck(property), path());
                 }
             }
@@ -471,6 +472,12 @@ impl<'a> Worker<'a> {
             if candidate.touches == Touches::Panic {
                 return Ok(true);
             }
+            if self.by_fingerprint() {
+                if !self.shared.table.session(0, 0).contains(candidate.fingerprint) {
+                    return Ok(true);
+                }
+                continue;
+            }
             let mut next = std::mem::take(&mut self.next);
             self.expander.apply(vector, fingerprint, candidate, &mut next)?;
             let (mut next, fingerprint) = self.representative(next)?;
@@ -491,7 +498,7 @@ impl<'a> Worker<'a> {
 
     /// Adds this thread's numbers to the shared ones.
     pub fn tell_bytes(&mut self) {
-        let bytes = self.expander.memo.bytes();
+        let bytes = self.expander.bytes();
         self.shared.memo_bytes.fetch_add(bytes.wrapping_sub(self.told_bytes), Relaxed);
         self.told_bytes = bytes;
     }
