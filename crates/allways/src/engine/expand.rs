@@ -74,6 +74,8 @@ pub(crate) enum Touches {
     Reads,
     /// There is no new state: the handler panics.
     Panic,
+    /// There is no new state: it is known to have been met.
+    Known,
 }
 
 /// What an expansion has found besides candidates.
@@ -127,7 +129,7 @@ impl<'s> Expander<'s> {
     pub fn test(&mut self, property: usize, vector: &[u32]) -> Result<bool, Error> {
         let layout = self.layout;
         let observers = &vector[layout.observer_base..][..layout.observers];
-        if !layout.in_sites(vector) {
+        if layout.properties[property].1.is_some() || !layout.in_sites(vector) {
             let states = &vector[layout.node_base..][..layout.nodes];
             return self.memo.test(property, states, observers);
         }

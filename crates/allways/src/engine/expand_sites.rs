@@ -19,6 +19,26 @@ impl Expander<'_> {
         }
     }
 
+    /// Asks for what expanding these vectors will need: first for all of them what says where the
+    /// rest is, then the rest.
+    pub fn prefetch<'v>(&self, vectors: impl Iterator<Item = &'v [u32]> + Clone) {
+        if !self.layout.sites {
+            return;
+        }
+        for vector in vectors.clone().filter(|vector| self.layout.in_sites(vector)) {
+            let sites = &vector[self.layout.node_base..][..self.layout.nodes];
+            for (node, &site) in sites.iter().enumerate() {
+                self.plans.prefetch_plan(node, site);
+            }
+        }
+        for vector in vectors.filter(|vector| self.layout.in_sites(vector)) {
+            let sites = &vector[self.layout.node_base..][..self.layout.nodes];
+            for (node, &site) in sites.iter().enumerate() {
+                self.plans.prefetch_entries(node, site);
+            }
+        }
+    }
+
     /// Appends everything that may happen in `vector` to `candidates`.
     pub(super) fn expand_sites(
         &mut self,

@@ -15,6 +15,7 @@ pub(crate) mod intern;
 pub(crate) mod local;
 pub(crate) mod memo;
 pub(crate) mod plans;
+pub(crate) mod prefetch;
 pub(crate) mod queues;
 pub(crate) mod sites;
 pub(crate) mod symmetry;

@@ -1,6 +1,7 @@
 //! What a thread remembers of sites: for each, what its node can do next.
 
 use super::memo::{FIRST, Memo, NOTHING, STUTTER, flag};
+use super::prefetch::prefetch;
 use super::sites::{self, Sites};
 use super::vector::Layout;
 use super::{EventId, StateId};
@@ -84,6 +85,20 @@ impl<'s> Plans<'s> {
             + self.entries.capacity() * size_of::<Entry>()
             + self.deliveries.capacity() * size_of::<Delivery>();
         bytes as u64
+    }
+
+    /// Asks for the plan of a site.
+    #[inline]
+    pub fn prefetch_plan(&self, node: usize, site: u32) {
+        prefetch(&self.plans[node], site as usize);
+    }
+
+    /// Asks for the entries of a plan.
+    #[inline]
+    pub fn prefetch_entries(&self, node: usize, site: u32) {
+        if let Some(plan) = self.plans[node].get(site as usize) {
+            prefetch(&self.entries, plan.first as usize);
+        }
     }
 
     /// What a node can do at a site.

@@ -11,6 +11,7 @@
 //! alone. An insertion claims an empty slot with one compare-and-swap, or simply takes it where
 //! there is only one thread: then the processor need not wait for one slot before the next.
 
+use super::prefetch::prefetch;
 use memmap2::MmapMut;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{RwLock, RwLockReadGuard};
@@ -133,7 +134,7 @@ impl Session<'_> {
     #[inline]
     pub fn prefetch(&self, fingerprint: u64) {
         let segment = &self.segments[segment_of(fingerprint)];
-        prefetch(&segment.slots()[segment.place(fingerprint)]);
+        prefetch(segment.slots(), segment.place(fingerprint));
     }
 
     /// Inserts a fingerprint.
@@ -188,18 +189,6 @@ impl Session<'_> {
 #[inline]
 fn nonzero(fingerprint: u64) -> u64 {
     fingerprint.max(1)
-}
-
-#[inline]
-fn prefetch(slot: &AtomicU64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address has no effect but on the cache; this one is valid anyway.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = slot;
 }
 
 struct Segment {

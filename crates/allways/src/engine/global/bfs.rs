@@ -11,13 +11,16 @@
 //! exactly once, by the thread whose insertion came first.
 
 use super::frontier::{Chunk, Cursor, Level, Output, TAG_MASK};
-use super::worker::{BATCH, Path, Shared, Worker};
+use super::worker::{Path, Shared, Worker};
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
 use crate::space::table::Session;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+
+/// So many states are expanded together.
+const TOGETHER: usize = 64;
 
 /// Runs the search to its end.
 pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
@@ -99,8 +102,6 @@ struct Member {
     fingerprint: u64,
     /// The place of the state in the log.
     place: u64,
-    /// Its first candidate.
-    candidates: usize,
 }
 
 impl Batch {
@@ -116,8 +117,9 @@ impl Batch {
     }
 
     fn candidates_of(&self, state: usize) -> &[Candidate] {
-        let end = self.states.get(state + 1).map_or(self.candidates.len(), |next| next.candidates);
-        &self.candidates[self.states[state].candidates..end]
+        let first = self.candidates.partition_point(|c| (c.parent as usize) < state);
+        let end = self.candidates.partition_point(|c| c.parent as usize <= state);
+        &self.candidates[first..end]
     }
 }
 
@@ -153,7 +155,7 @@ impl<'a> Breadth<'a> {
         loop {
             batch.clear();
             let session = (self.worker.by_fingerprint() && !probe)
-                .then(|| shared.table.session(2 * BATCH, shared.threads));
+                .then(|| shared.table.session(TOGETHER * 32, shared.threads));
             let stutters = self.fill(chunk, &mut cursor, session.as_ref(), &mut batch)?;
             if batch.states.is_empty() || shared.is_over() {
                 break;
@@ -170,7 +172,7 @@ impl<'a> Breadth<'a> {
         Ok(())
     }
 
-    /// Reads and expands states until there are candidates enough; returns the stutters met.
+    /// Reads and expands a few states; returns the stutters met.
     fn fill(
         &mut self,
         chunk: &Chunk,
@@ -179,27 +181,32 @@ impl<'a> Breadth<'a> {
         batch: &mut Batch,
     ) -> Result<u64, Error> {
         let mut stutters = 0;
-        let Batch { words, states, candidates } = batch;
-        while candidates.len() < BATCH {
-            let (begin, first) = (words.len(), candidates.len());
-            let Some((place, fingerprint)) = chunk.next(cursor, words) else { break };
-            let vector = &words[begin..];
-            let number = states.len() as u32;
-            let expansion = self.worker.expander.expand(vector, fingerprint, number, candidates)?;
+        while batch.states.len() < TOGETHER {
+            let words = batch.words.len();
+            let Some((place, fingerprint)) = chunk.next(cursor, &mut batch.words) else { break };
+            batch.states.push(Member { words, fingerprint, place });
+        }
+        let mut candidates = std::mem::take(&mut batch.candidates);
+        let vectors = (0..batch.states.len()).map(|index| batch.vector(index));
+        self.worker.expander.prefetch(vectors);
+        for index in 0..batch.states.len() {
+            let Member { fingerprint, place, .. } = batch.states[index];
+            let (vector, first) = (batch.vector(index), candidates.len());
+            let number = index as u32;
+            let expander = &mut self.worker.expander;
+            let expansion = expander.expand(vector, fingerprint, number, &mut candidates)?;
             stutters += expansion.stutters;
-            let found = &candidates[first..];
+            let found = &mut candidates[first..];
             if let Some(session) = session {
-                for candidate in found {
-                    session.prefetch(candidate.fingerprint);
-                }
+                self.worker.sift(found, session);
             }
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
                 let (goes_on, depth) = (expansion.goes_on, self.worker.shared.depth.load(Relaxed));
                 let path = || path(self.level, place, fingerprint);
                 self.worker.judge_expansion(vector, found, goes_on, depth, path)?;
             }
-            states.push(Member { words: begin, fingerprint, place, candidates: first });
         }
+        batch.candidates = candidates;
         Ok(stutters)
     }
 

@@ -273,28 +273,29 @@ impl<'a> Depth<'a> {
         let mut generated = 0;
         let mut deepest = 0;
         let mut candidates = std::mem::take(&mut batch.candidates);
+        let vectors = batch.states.iter().map(|state| batch.vector(&self.words, state));
+        self.worker.expander.prefetch(vectors);
         for index in 0..batch.states.len() {
             let state = batch.states[index];
             let vector = batch.vector(&self.words, &state);
+            let depth = self.depth(&state);
+            deepest = deepest.max(depth);
             let first = candidates.len();
             let expander = &mut self.worker.expander;
             let expansion =
                 expander.expand(vector, state.fingerprint, index as u32, &mut candidates)?;
-            let found = &candidates[first..];
-            if let Some(session) = &session {
-                for candidate in found {
-                    session.prefetch(candidate.fingerprint);
-                }
+            let found = &mut candidates[first..];
+            let at_bound = depth >= shared.budget.max_depth;
+            if let (Some(session), false) = (&session, at_bound) {
+                self.worker.sift(found, session);
             }
-            let depth = self.depth(&state);
-            deepest = deepest.max(depth);
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
                 let path = self.path_of(&state);
                 let goes_on = expansion.goes_on;
                 self.worker.judge_expansion(vector, found, goes_on, depth, || path.clone())?;
             }
             generated += found.len() as u64 + expansion.stutters;
-            if depth >= shared.budget.max_depth {
+            if at_bound {
                 // At the depth bound: only look whether anything lies beyond.
                 generated -= found.len() as u64 + expansion.stutters;
                 if self.worker.leads_on(vector, state.fingerprint, found)? {

@@ -14,9 +14,8 @@ use crate::space::{Initial, Space};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// At most this many candidates are inserted under one session of the table, give or take those of
-/// one state.
-pub(crate) const BATCH: usize = 512;
+/// So many of the last fingerprints are kept near the processor.
+const RECENT: usize = 1 << 14;
 
 /// The way to a global state, as far as is remembered.
 #[derive(Clone, Default, Debug)]
@@ -216,6 +215,8 @@ pub(crate) struct Worker<'a> {
     symmetry: Option<Symmetry<'a>>,
     next: Vec<u32>,
     found: Vec<u32>,
+    /// The last fingerprints, each at a place of its own.
+    recent: Vec<u64>,
     sorted: Vec<u32>,
     /// Whether there is a property that forbids terminal states.
     pub watches_stuck: bool,
@@ -231,12 +232,14 @@ pub(crate) struct New<'w> {
 impl<'a> Worker<'a> {
     pub fn new(shared: &'a Shared<'a>) -> Self {
         let layout = shared.space.layout();
+        let by_fingerprint = shared.groups.is_none() && shared.exact.is_none();
         Worker {
             shared,
             expander: Expander::new(shared.space, shared.exact.is_some()),
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
             next: Vec::new(),
             found: Vec::new(),
+            recent: vec![0; if by_fingerprint { RECENT } else { 0 }],
             sorted: Vec::new(),
             watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             told_bytes: 0,
@@ -306,6 +309,27 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Marks candidates that were met a moment ago, and asks for the slots of the others.
+    ///
+    /// Steps that commute lead to the same state twice, often within a short time: a small table of
+    /// the last fingerprints, near the processor, knows many of them. What is in it has been
+    /// inserted by this thread, or will be before this batch ends.
+    #[inline]
+    pub fn sift(&mut self, candidates: &mut [Candidate], session: &Session<'_>) {
+        for candidate in candidates {
+            if candidate.touches == Touches::Panic {
+                continue;
+            }
+            let recent = &mut self.recent[candidate.fingerprint as usize % RECENT];
+            if *recent == candidate.fingerprint {
+                candidate.touches = Touches::Known;
+            } else {
+                *recent = candidate.fingerprint;
+                session.prefetch(candidate.fingerprint);
+            }
+        }
+    }
+
     /// Inserts candidates of parents and calls `each` for every one that is new, with its index
     /// and its vector.
     pub fn insert_batch<'v>(
@@ -344,7 +368,7 @@ impl<'a> Worker<'a> {
     ) {
         let table = &self.shared.table;
         for (index, candidate) in candidates.iter().enumerate() {
-            if candidate.touches == Touches::Panic {
+            if matches!(candidate.touches, Touches::Panic | Touches::Known) {
                 continue;
             }
             let mut insert = session.insert(candidate.fingerprint);
