@@ -9,9 +9,8 @@ use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
 use crate::space::memo::{FIRST, Memo, NOTHING, STUTTER, flag};
-use crate::space::plans::Plans;
 use crate::space::vector::{Layout, faults_key, put};
-use crate::space::{EventId, FeedId, Happening, Space, StateId, StepEnd};
+use crate::space::{EventId, FeedId, Happening, Space, StepEnd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What may happen next.
@@ -25,21 +24,19 @@ pub(crate) struct Candidate {
     pub event: u32,
     /// The code of the step, for one.
     pub code: u32,
-    /// Where in flight the event is, if that is known; for a step at a site, its entry.
-    pub at: u32,
+    /// Where in flight the event is, if that is known.
+    at: u16,
     pub kind: Kind,
     /// What must be looked at if it is new.
     pub touches: Touches,
 }
 
 /// A place for what is not in flight.
-pub(super) const NO_PLACE: usize = u32::MAX as usize;
+const NO_PLACE: usize = u16::MAX as usize;
 
 /// What kind of thing happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A step of a node at a site.
-    Site,
     /// Something in flight is handled.
     Flight,
     /// The same, and a copy stays in flight.
@@ -92,11 +89,8 @@ pub(crate) struct Expansion {
 /// Expands global states. One for each thread.
 pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
-    pub(super) plans: Plans<'s>,
-    /// The states of the nodes of a vector in sites.
-    states: Vec<StateId>,
-    pub(super) layout: &'s Layout,
-    pub(super) scratch: Vec<u32>,
+    layout: &'s Layout,
+    scratch: Vec<u32>,
     /// Whether there is anything that can happen without anything in flight.
     acts_alone: &'s AtomicBool,
     hits: Vec<u32>,
@@ -107,8 +101,6 @@ impl<'s> Expander<'s> {
         let layout = space.layout();
         Expander {
             memo: Memo::new(space, exact),
-            plans: Plans::new(space.sites(), layout),
-            states: Vec::new(),
             layout,
             scratch: Vec::new(),
             acts_alone: space.acts_alone(),
@@ -120,52 +112,9 @@ impl<'s> Expander<'s> {
         self.layout
     }
 
-    /// Roughly the bytes in use.
-    pub fn bytes(&self) -> u64 {
-        self.memo.bytes() + self.plans.bytes()
-    }
-
-    /// Whether the test of a property is true in a global state.
-    pub fn test(&mut self, property: usize, vector: &[u32]) -> Result<bool, Error> {
-        let layout = self.layout;
-        let observers = &vector[layout.observer_base..][..layout.observers];
-        if layout.properties[property].1.is_some() || !layout.in_sites(vector) {
-            let states = &vector[layout.node_base..][..layout.nodes];
-            return self.memo.test(property, states, observers);
-        }
-        let mut states = std::mem::take(&mut self.states);
-        self.states_of(vector, &mut states)?;
-        let holds = self.memo.test(property, &states, observers);
-        self.states = states;
-        holds
-    }
-
-    /// The states of the nodes of a vector in sites.
-    fn states_of(&mut self, vector: &[u32], states: &mut Vec<StateId>) -> Result<(), Error> {
-        states.clear();
-        for node in 0..self.layout.nodes {
-            let site = vector[self.layout.node_base + node];
-            states.push(self.plans.plan(&mut self.memo, node, site)?.state);
-        }
-        Ok(())
-    }
-
     /// Appends everything that may happen in `vector` to `candidates`.
     #[inline]
     pub fn expand(
-        &mut self,
-        vector: &[u32],
-        fingerprint: u64,
-        parent: u32,
-        candidates: &mut Vec<Candidate>,
-    ) -> Result<Expansion, Error> {
-        match self.layout.in_sites(vector) {
-            true => self.expand_sites(vector, fingerprint, parent, candidates),
-            false => self.expand_plain(vector, fingerprint, parent, candidates),
-        }
-    }
-
-    fn expand_plain(
         &mut self,
         vector: &[u32],
         fingerprint: u64,
@@ -256,7 +205,7 @@ impl<'s> Expander<'s> {
                     parent: all.parent,
                     event,
                     code,
-                    at: at as u32,
+                    at: at.min(NO_PLACE) as u16,
                     kind,
                     touches: if reads { Touches::Reads } else { Touches::Nothing },
                 });
@@ -298,7 +247,7 @@ impl<'s> Expander<'s> {
         mut code: u32,
     ) -> Result<(), Error> {
         let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
-        let at = at as u32;
+        let at = u16::try_from(at).unwrap_or(u16::MAX);
         loop {
             let step = self.memo.step(code);
             let (flags, last) = (step.flags, step.flags & flag::LAST != 0);
@@ -337,7 +286,7 @@ impl<'s> Expander<'s> {
     }
 
     /// What observers add to the fingerprint when they see a step.
-    pub(super) fn observed(&mut self, vector: &[u32], feed: FeedId) -> Result<u64, Error> {
+    fn observed(&mut self, vector: &[u32], feed: FeedId) -> Result<u64, Error> {
         let mut sum = 0u64;
         if feed == 0 {
             return Ok(sum);
@@ -388,7 +337,7 @@ impl<'s> Expander<'s> {
 
     /// Whether a step that leaves its node as it is and sends nothing changes anything else: the
     /// first of a queue is taken away, or an observer moves.
-    pub(super) fn moves(&mut self, vector: &[u32], candidate: &Candidate) -> Result<bool, Error> {
+    fn moves(&mut self, vector: &[u32], candidate: &Candidate) -> Result<bool, Error> {
         if candidate.kind == Kind::Queue {
             return Ok(true);
         }
@@ -428,7 +377,7 @@ impl<'s> Expander<'s> {
             parent: all.parent,
             event,
             code: NOTHING,
-            at: NO_PLACE as u32,
+            at: u16::MAX,
             kind,
             touches: Touches::Nothing,
         };
@@ -447,9 +396,6 @@ impl<'s> Expander<'s> {
         next: &mut Vec<u32>,
     ) -> Result<(), Error> {
         let layout = self.layout;
-        if candidate.kind == Kind::Site {
-            return self.make_sites(vector, fingerprint, candidate, next);
-        }
         let in_flight = candidate.kind == Kind::Flight;
         if !in_flight && candidate.kind != Kind::Inside
             || self.memo.step(candidate.code).flags & flag::SIMPLE == 0
@@ -462,7 +408,7 @@ impl<'s> Expander<'s> {
         let step = *self.memo.step(candidate.code);
         let info = self.memo.event(candidate.event);
         let base = layout.flight_base;
-        let at = base + candidate.at as usize;
+        let at = base + usize::from(candidate.at);
         next.clear();
         if in_flight && info.is_consumed(layout.network) {
             if vector.get(at) != Some(&candidate.event) {
@@ -554,7 +500,7 @@ impl<'s> Expander<'s> {
             _ => info.is_consumed(self.layout.network),
         };
         let base = self.layout.flight_base;
-        let at = match candidate.at as usize {
+        let at = match usize::from(candidate.at) {
             at if vector.get(base + at) == Some(&candidate.event) => Some(at),
             _ => vector[base..].iter().position(|&event| event == candidate.event),
         };
@@ -688,12 +634,9 @@ impl<'s> Expander<'s> {
         vector: &[u32],
         candidate: &Candidate,
     ) -> Result<(std::sync::Arc<[crate::space::Step]>, usize), Error> {
-        let node = self.layout.event_node(candidate.event);
-        let mut state = vector[self.layout.node_base + node];
-        if self.layout.in_sites(vector) {
-            state = self.plans.plan(&mut self.memo, node, state)?.state;
-        }
-        let first = self.memo.code_in(state, candidate.event)?;
+        let state = vector[self.layout.node_base + self.layout.event_node(candidate.event)];
+        let states = &vector[self.layout.node_base..][..self.layout.nodes];
+        let first = self.memo.code(states, candidate.event)?;
         let steps = self.memo.space.steps(state, candidate.event)?;
         Ok((steps, (candidate.code - first) as usize))
     }

@@ -3,7 +3,6 @@
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod expand;
-pub(crate) mod expand_sites;
 pub(crate) mod global;
 pub(crate) mod options;
 pub(crate) mod progress;

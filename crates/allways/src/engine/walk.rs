@@ -88,7 +88,6 @@ pub(crate) fn search<N: Node>(
         determinism_guard: options.determinism_guard,
         verify_aux: options.verify_aux,
         symmetry: false,
-        sites: false,
     };
     let space = LocalSpace::new(system, guard)?;
     let initial = match space.initial()? {
@@ -235,7 +234,7 @@ impl Walks<'_> {
             if *kind == PropertyKind::NeverStuck {
                 continue;
             }
-            let holds = expander.test(property, vector)?;
+            let holds = expander.memo.test(property, layout, vector)?;
             if *kind == PropertyKind::Always && !holds {
                 let run = run_of(start, steps, expander)?;
                 self.violate(number, FoundWhat::Always(property), run);
@@ -262,7 +261,7 @@ impl Walks<'_> {
     ) -> Result<bool, Error> {
         let layout = self.space.layout();
         for (property, (kind, _)) in layout.properties.iter().enumerate() {
-            if *kind == PropertyKind::NeverStuck && !expander.test(property, vector)? {
+            if *kind == PropertyKind::NeverStuck && !expander.memo.test(property, layout, vector)? {
                 let run = run_of(start, steps, expander)?;
                 self.violate(number, FoundWhat::Stuck(property), run);
                 return Ok(true);

@@ -10,7 +10,6 @@
 use super::hash::key;
 use super::intern::Interner;
 use super::queues::Queues;
-use super::sites::Sites;
 use super::vector::{Layout, domain};
 use super::{
     Costs, EventId, EventInfo, FeedId, Happening, Initial, Next, Source, Space, StateId, StateInfo,
@@ -49,7 +48,6 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     system: &'a System<N>,
     layout: Layout,
     queues: Queues,
-    sites: Sites,
     states: Vec<Interner<Local<N>, StateInfo>>,
     /// For each node, the events that it may handle.
     events: Vec<Interner<Event<N>, EventInfo>>,
@@ -73,8 +71,6 @@ pub(crate) struct SpaceOptions {
     pub determinism_guard: bool,
     pub verify_aux: bool,
     pub symmetry: bool,
-    /// Whether vectors may be in sites.
-    pub sites: bool,
 }
 
 /// What observers see of a step: the event, if one wants it, and the outputs.
@@ -123,7 +119,6 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             system.observers.len(),
             system.network.kind,
             has_faults,
-            options.sites,
             system.cut_groups(),
             properties.collect(),
         );
@@ -131,7 +126,6 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             system,
             layout,
             queues: Queues::new(),
-            sites: Sites::new(nodes),
             states: (0..nodes).map(|_| Interner::new()).collect(),
             events: (0..nodes).map(|_| Interner::new()).collect(),
             steps: (0..PARTS).map(|_| Mutex::default()).collect(),
@@ -563,10 +557,6 @@ impl<N: Node> Space for LocalSpace<'_, N> {
 
     fn queues(&self) -> &Queues {
         &self.queues
-    }
-
-    fn sites(&self) -> &Sites {
-        &self.sites
     }
 
     fn initial(&self) -> Result<Initial, Error> {

@@ -75,7 +75,7 @@ impl MemoEvent {
     }
 
     /// Whether it is in flight before it happens: a message or a call.
-    pub fn is_in_flight(&self) -> bool {
+    fn is_in_flight(&self) -> bool {
         self.from != MemoEvent::INSIDE
     }
 
@@ -297,14 +297,8 @@ impl<'s> Memo<'s> {
     /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
     pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
-        self.code_in(states[self.layout.event_node(event)], event)
-    }
-
-    /// The same for the state that the event's node is in.
-    pub fn code_in(&mut self, state: StateId, event: EventId) -> Result<u32, Error> {
-        let node = self.layout.event_node(event);
-        match self.codes[node].get(state, self.layout.event_local(event)) {
-            UNKNOWN => self.learn_steps(state, event),
+        match self.quick_code(states, event) {
+            UNKNOWN => self.learn_steps(states, event),
             code => Ok(code),
         }
     }
@@ -317,9 +311,10 @@ impl<'s> Memo<'s> {
     }
 
     #[cold]
-    fn learn_steps(&mut self, state: StateId, event: EventId) -> Result<u32, Error> {
+    fn learn_steps(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
         let info = self.event(event);
         let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
+        let state = states[node];
         if self.grid.is_set(node, state, local) {
             return Ok(NOTHING);
         }
@@ -451,17 +446,16 @@ impl<'s> Memo<'s> {
         Some(head)
     }
 
-    /// Whether the test of a property is true where nodes and observers are in these
-    /// states. Asked once for each distinct
+    /// Whether the test of a property is true in a global state. Asked once for each distinct
     /// combination of what the property reads.
     pub fn test(
         &mut self,
         property: usize,
-        states: &[StateId],
-        observers: &[u32],
+        layout: &Layout,
+        vector: &[u32],
     ) -> Result<bool, Error> {
-        if let Some(observer) = self.layout.properties[property].1 {
-            let state = observers[observer] as usize;
+        if let Some(observer) = layout.properties[property].1 {
+            let state = vector[layout.observer_base + observer] as usize;
             let known = &mut self.tests[property].observer;
             if known.len() <= state {
                 known.resize(state + 1, 0);
@@ -471,6 +465,7 @@ impl<'s> Memo<'s> {
             }
             return Ok(known[state] == 2);
         }
+        let states = &vector[layout.node_base..][..layout.nodes];
         if self.exact {
             let views = self.views(property, states);
             if let Some(&holds) = self.tests[property].whole.get(&*views) {

@@ -14,10 +14,8 @@ pub(crate) mod hash;
 pub(crate) mod intern;
 pub(crate) mod local;
 pub(crate) mod memo;
-pub(crate) mod plans;
 pub(crate) mod prefetch;
 pub(crate) mod queues;
-pub(crate) mod sites;
 pub(crate) mod symmetry;
 pub(crate) mod table;
 pub(crate) mod vector;
@@ -25,7 +23,6 @@ pub(crate) mod vector;
 use crate::error::Error;
 use crate::model::run_event::RunEvent;
 use queues::Queues;
-use sites::Sites;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use vector::Layout;
@@ -130,9 +127,6 @@ pub(crate) trait Space: Send + Sync {
 
     /// The contents of the queues of an ordered network.
     fn queues(&self) -> &Queues;
-
-    /// The sites of nodes.
-    fn sites(&self) -> &Sites;
 
     /// The initial global states.
     fn initial(&self) -> Result<Initial, Error>;

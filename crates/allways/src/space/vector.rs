@@ -1,15 +1,11 @@
 //! How a global state is laid out as a vector of numbers, and its fingerprint.
 //!
 //! ```text
-//! plain:    [0] [faults ×3] [state of each node] [state of each observer] [queue of each pair] [in flight …]
-//! in sites: [1]             [site of each node]  [state of each observer]
+//! [faults ×3] [state of each node] [state of each observer] [queue of each pair] [in flight …]
 //! ```
 //!
 //! Faults are there only in systems that have some, queues only on ordered networks. What is in
-//! flight is a list of event ids in no particular order, with equal ones side by side. Where a
-//! [site](super::sites) says what is in flight to a node, nothing else need. The word in front that
-//! tells the two apart is there only if both can occur: not in systems with faults or queues, nor
-//! where vectors are compared or renamed as a whole. A state has one fingerprint either way.
+//! flight is a list of event ids in no particular order, with equal ones side by side.
 
 use super::hash::key;
 use super::{EventId, Space};
@@ -38,8 +34,6 @@ pub(crate) struct Layout {
     pub observers: usize,
     pub network: NetworkKind,
     pub has_faults: bool,
-    /// Whether vectors may be in sites.
-    pub sites: bool,
     /// For each cut, each node's group.
     pub cuts: Vec<Vec<u32>>,
     /// What each property claims, and which observer it reads if it reads one.
@@ -60,12 +54,10 @@ impl Layout {
         observers: usize,
         network: NetworkKind,
         has_faults: bool,
-        may_use_sites: bool,
         cuts: Vec<Vec<u32>>,
         properties: Vec<(PropertyKind, Option<usize>)>,
     ) -> Self {
-        let sites = may_use_sites && !has_faults && network != NetworkKind::Ordered;
-        let node_base = if has_faults { 3 } else { usize::from(sites) };
+        let node_base = if has_faults { 3 } else { 0 };
         let observer_base = node_base + nodes;
         let queue_base = observer_base + observers;
         let queues = if network == NetworkKind::Ordered { nodes * nodes } else { 0 };
@@ -75,7 +67,6 @@ impl Layout {
             observers,
             network,
             has_faults,
-            sites,
             cuts,
             properties,
             node_base,
@@ -109,18 +100,6 @@ impl Layout {
         event >> self.node_bits
     }
 
-    /// Whether a vector is in sites.
-    #[inline]
-    pub fn in_sites(&self, vector: &[u32]) -> bool {
-        self.sites && vector[0] == 1
-    }
-
-    pub fn set_in_sites(&self, vector: &mut [u32], in_sites: bool) {
-        if self.sites {
-            vector[0] = u32::from(in_sites);
-        }
-    }
-
     /// The fault budgets and the partition in force.
     pub fn faults(&self, vector: &[u32]) -> FaultState {
         match self.has_faults {
@@ -143,7 +122,7 @@ impl Layout {
         }
     }
 
-    /// The fingerprint of a plain vector, computed from nothing.
+    /// The fingerprint of a vector, computed from nothing.
     pub fn fingerprint(&self, space: &dyn Space, vector: &[u32]) -> u64 {
         let mut sum = faults_key(self.faults(vector));
         for node in 0..self.nodes {

@@ -187,8 +187,6 @@ impl<'a> Breadth<'a> {
             batch.states.push(Member { words, fingerprint, place });
         }
         let mut candidates = std::mem::take(&mut batch.candidates);
-        let vectors = (0..batch.states.len()).map(|index| batch.vector(index));
-        self.worker.expander.prefetch(vectors);
         for index in 0..batch.states.len() {
             let Member { fingerprint, place, .. } = batch.states[index];
             let (vector, first) = (batch.vector(index), candidates.len());

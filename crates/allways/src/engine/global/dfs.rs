@@ -273,8 +273,6 @@ impl<'a> Depth<'a> {
         let mut generated = 0;
         let mut deepest = 0;
         let mut candidates = std::mem::take(&mut batch.candidates);
-        let vectors = batch.states.iter().map(|state| batch.vector(&self.words, state));
-        self.worker.expander.prefetch(vectors);
         for index in 0..batch.states.len() {
             let state = batch.states[index];
             let vector = batch.vector(&self.words, &state);

@@ -42,7 +42,6 @@ pub(crate) fn search<N: Node>(
             determinism_guard: options.determinism_guard,
             verify_aux: options.verify_aux,
             symmetry: symmetry.is_some(),
-            sites: symmetry.is_none() && !options.exact && std::env::var_os("NOSITES").is_none(),
         },
     )?;
     let findings = explore(&space, options, budget, symmetry)?;

@@ -193,9 +193,7 @@ impl<'a> Shared<'a> {
         let memory = stored
             + self.table.bytes()
             + self.exact.as_ref().map_or(0, ExactSet::bytes)
-            + self.space.sites().bytes()
             + self.memo_bytes.load(Relaxed);
-        self.space.sites().allow_for(states);
         let progress = &self.budget.progress;
         progress.states.store(states, Relaxed);
         progress.generated.store(self.generated.load(Relaxed), Relaxed);
@@ -264,7 +262,6 @@ impl<'a> Worker<'a> {
             self.shared.generated.fetch_add(1, Relaxed);
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
-                let vector = self.expander.in_sites(vector);
                 each(New { vector: &vector, fingerprint });
                 self.judge(&vector, || {
                     Path { mask: u64::MAX, ..Path::default() }.then(fingerprint)
@@ -422,8 +419,8 @@ impl<'a> Worker<'a> {
         let (other, _) = symmetry.representative(vector)?;
         let layout = self.expander.layout();
         for property in 0..layout.properties.len() {
-            let here = self.expander.test(property, vector)?;
-            if here != self.expander.test(property, &other)? {
+            let here = self.expander.memo.test(property, layout, vector)?;
+            if here != self.expander.memo.test(property, layout, &other)? {
                 return Err(Error::System(
                     "a property tells nodes apart that are declared interchangeable".to_owned(),
                 ));
@@ -439,13 +436,13 @@ impl<'a> Worker<'a> {
         for (property, (kind, _)) in layout.properties.iter().enumerate() {
             match kind {
                 PropertyKind::Always => {
-                    if !self.expander.test(property, vector)? {
+                    if !self.expander.memo.test(property, layout, vector)? {
                         self.shared.violate(FoundWhat::Always(property), path());
                     }
                 }
                 PropertyKind::Sometimes => {
                     if !self.shared.witnessed[property].load(Relaxed)
-                        && self.expander.test(property, vector)?
+                        && self.expander.memo.test(property, layout, vector)?
                     {
                         self.shared.witness(property, path());
                     }
@@ -468,7 +465,9 @@ impl<'a> Worker<'a> {
         if !goes_on && self.watches_stuck {
             let layout = self.expander.layout();
             for (property, (kind, _)) in layout.properties.iter().enumerate() {
-                if *kind == PropertyKind::NeverStuck && !self.expander.test(property, vector)? {
+                if *kind == PropertyKind::NeverStuck
+                    && !self.expander.memo.test(property, layout, vector)?
+                {
                     self.shared.violate(FoundWhat::Stuck(property), path());
                 }
             }
@@ -522,7 +521,7 @@ impl<'a> Worker<'a> {
 
     /// Adds this thread's numbers to the shared ones.
     pub fn tell_bytes(&mut self) {
-        let bytes = self.expander.bytes();
+        let bytes = self.expander.memo.bytes();
         self.shared.memo_bytes.fetch_add(bytes.wrapping_sub(self.told_bytes), Relaxed);
         self.told_bytes = bytes;
     }
