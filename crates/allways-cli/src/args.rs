@@ -17,15 +17,16 @@ Exit codes:
 
 const HELP: &str = "\
 Examples:
-  allways list                              what there is to check
-  allways check tree                        check a system as it is
-  allways check tree --max-seconds 60       stop after a minute with what is known by then
-  allways check --help                      engines, bounds, exit codes";
+  allways list                                  what there is to check
+  allways check paxos                           check a system as it is
+  allways check paxos --set bug=last-promise    bring back a known mistake, and see its run
+  allways check zab --max-seconds 60            stop after a minute with what is known by then
+  allways check --help                          engines, bounds, exit codes";
 
 const LIST_HELP: &str = "\
 Examples:
-  allways list                              all systems
-  allways list tree                         one of them
+  allways list                                  all systems
+  allways list paxos                            one of them
   allways list --json | jq '.systems[].name'
 
 What is listed:
@@ -51,13 +52,15 @@ Searches of engine global:
   classic  depth-first on whole cloned global states: slow, the baseline
 
 Examples:
-  allways check tree                        check it with everything at its default
-  allways check tree --json                 the outcome for programs
-  allways check tree --witnesses            show how what is possible becomes true
-  allways check SYSTEM --set nodes=3 --set bug=NAME
-  allways check SYSTEM --max-seconds 60 --max-memory 2G
-  allways check SYSTEM --engine walk --runs 100000 --seed 7
-  ALLWAYS_THREADS=1 allways check SYSTEM    a flag given by its environment variable
+  allways check paxos                           check it with everything at its default
+  allways check paxos --witnesses               show how what is possible becomes true
+  allways check paxos --set bug=last-promise    a known mistake, with the smallest system to show it
+  allways check paxos --set nodes=3 --set proposals=2 --max-seconds 60 --max-memory 2G
+  allways check paxos-register --set clients=3 --search dfs --exact
+  allways check two-phase-commit --set rms=9 --symmetry
+  allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
+  allways check tree --json                     the outcome for programs
+  ALLWAYS_THREADS=1 allways check register      a flag given by its environment variable
 
 Ctrl-C stops the search with what it has (inconclusive); a second Ctrl-C kills it.
 ";

@@ -141,6 +141,87 @@ fn json_has_exactly_these_fields() {
 }
 
 #[test]
+fn a_bug_of_the_catalogue_is_exit_code_1_with_its_run() {
+    let Ran { code, out, err } = allways(&["check", "register", "--set", "bug=return-concurrent"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(out.starts_with("register bases=1 writes=1 history=free bug=return-concurrent, "));
+    assert!(out.contains("\nviolated: always `regular`\n\nthe run, 6 events:\n"), "{out}");
+    assert!(out.contains("\n  6. node "), "{out}");
+    for search in ["dfs", "classic"] {
+        let set = ["check", "register", "--set", "bug=return-concurrent", "-q"];
+        let Ran { code, out, .. } = allways(&[&set[..], &["--search", search]].concat());
+        assert_eq!((code, out.as_str()), (1, "violated: always `regular`\n"));
+    }
+    let walk = ["check", "register", "--set", "bug=return-concurrent", "--engine", "walk"];
+    assert_eq!(allways(&walk).code, 1);
+}
+
+#[test]
+fn a_violated_run_as_json() {
+    let set = ["check", "two-phase-commit", "--set", "bug=unilateral-abort", "--json"];
+    let Ran { code, out, err } = allways(&set);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(outcome["system"], "two-phase-commit");
+    let parameters = serde_json::json!({ "rms": 2, "bug": "unilateral-abort" });
+    assert_eq!(outcome["parameters"], parameters);
+    assert_eq!(outcome["engine"], "global bfs");
+    assert_eq!(outcome["verdict"], "violated");
+    assert_eq!(outcome["complete"], false);
+    assert_eq!(outcome["property"], "consistent");
+    assert!(outcome["bounded_by"].is_null());
+    assert!(outcome["unique_states"].as_u64().unwrap() > 7);
+    let run = outcome["run"].as_array().unwrap();
+    assert_eq!(run.len(), 7);
+    for event in run {
+        let mut fields: Vec<&str> = event.as_object().unwrap().keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["choices", "from", "kind", "node", "text", "what"]);
+        assert!(["message", "timer"].contains(&event["kind"].as_str().unwrap()), "{event}");
+        assert_eq!(event["from"].is_null(), event["kind"] == "timer", "{event}");
+        assert!(event["node"].as_u64().unwrap() <= 2, "{event}");
+        assert!(event["text"].as_str().unwrap().starts_with("node "), "{event}");
+    }
+}
+
+#[test]
+fn random_runs_as_json() {
+    let args = ["check", "paxos", "--engine", "walk", "--runs", "20", "--seed", "4", "--json"];
+    let Ran { code, out, err } = allways(&args);
+    assert_eq!((code, err.as_str()), (3, ""));
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&outcome["engine"], &outcome["runs"]), (&"walk".into(), &20.into()));
+    assert_eq!((&outcome["bounded_by"], &outcome["run"]), (&"runs".into(), &Value::Null));
+}
+
+#[test]
+fn symmetry_saves_states() {
+    let args = ["check", "two-phase-commit", "--symmetry", "--json"];
+    let Ran { code, out, .. } = allways(&args);
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &outcome["unique_states"]), (0, &80.into()));
+    let sentence = "symmetry cannot be used: the system declares no nodes interchangeable";
+    wrong(&["check", "tree", "--symmetry"], sentence);
+}
+
+/// Every example in the help is one that works.
+#[test]
+fn the_examples_of_the_help_name_systems_and_bugs_that_exist() {
+    for page in [&["--help"][..], &["check", "--help"], &["list", "--help"]] {
+        let Ran { out, .. } = allways(page);
+        let examples = out.lines().filter_map(|line| line.trim().strip_prefix("allways check "));
+        let examples: Vec<_> = examples.filter(|line| !line.starts_with('-')).collect();
+        for example in &examples {
+            let words: Vec<&str> = example.split("  ").next().unwrap().split(' ').collect();
+            let args = [&["check"][..], &words, &["--max-states", "1", "-q"]].concat();
+            let Ran { code, err, .. } = allways(&args);
+            assert_eq!((code, err.as_str()), (3, ""), "{example}");
+        }
+        assert_eq!(examples.is_empty(), page[0] == "list", "{out}");
+    }
+}
+
+#[test]
 fn a_bound_makes_it_inconclusive() {
     for bound in ["depth", "states"] {
         let flag = format!("--max-{bound}");

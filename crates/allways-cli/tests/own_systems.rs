@@ -185,7 +185,6 @@ fn a_panicking_handler_leaves_no_noise() {
 }
 
 #[test]
-#[ignore = "the determinism guard comes with the stateful search of engine global"]
 fn a_handler_that_is_not_deterministic_is_wrong() {
     let (exit, out, err) = allways(&["check", "servers", "--set", "mood=tosses"]);
     assert_eq!((exit, out.as_str()), (Exit::Wrong, ""));
