@@ -472,7 +472,6 @@ mod random_runs {
 
     /// The witness kept is that of the run with the least number.
     #[test]
-    #[ignore = "bug: threads may overwrite the witness of an earlier run with that of a later one"]
     fn a_seed_repeats_its_witnesses_whatever_the_number_of_threads() {
         let set = [("leaders", "2"), ("followers", "2")];
         for seed in 0..50 {
@@ -650,7 +649,6 @@ mod bounds {
     }
 
     #[test]
-    #[ignore = "bug: transitions out of the states at the depth bound are not counted"]
     fn a_complete_outcome_counts_every_transition() {
         let options = Options { max_depth: Some(10), ..global(Search::Bfs, 1) };
         holds_with(&check("two-phase-commit", &[], &options), (288, 1_146), "bfs");

@@ -334,7 +334,6 @@ mod determinism {
     }
 
     #[test]
-    #[ignore = "bug: the guard does not execute on_start again"]
     fn a_start_that_differs_is_named() {
         for (name, result) in guarded(&rascals(At::Start, Mischief::Tosses)) {
             assert!(matches!(result, Err(Error::NonDeterministic { .. })), "{name}: {result:?}");
@@ -343,7 +342,6 @@ mod determinism {
 
     /// The replay of the run starts anew, in a state that the search has never seen.
     #[test]
-    #[ignore = "bug: a start that differs is called an internal error of the checker"]
     fn a_start_that_differs_is_no_internal_error() {
         for (name, options) in engines() {
             let before = COIN.load(Relaxed);
@@ -778,7 +776,6 @@ mod auxiliary {
     }
 
     #[test]
-    #[ignore = "bug: the classic search ignores verify_aux without a word"]
     fn the_classic_search_verifies_or_refuses() {
         let options = Options { search: Search::Classic, verify_aux: true, ..Options::default() };
         assert!(logged(free(), true).try_check(&options).is_err());
@@ -795,7 +792,7 @@ mod auxiliary {
             let options = Options { search, ..Options::default() };
             let counted = states(Aux::counted(Vec::new()), &options);
             assert!(counted > states(free(), &options), "{search:?}");
-            let verified = Options { verify_aux: true, ..options };
+            let verified = Options { verify_aux: search != Search::Classic, ..options };
             assert_eq!(states(Aux::counted(Vec::new()), &verified), counted, "{search:?}");
         }
     }
@@ -1020,7 +1017,6 @@ mod statistics {
     }
 
     #[test]
-    #[ignore = "bug: bfs and dfs take all initial states but one for transitions"]
     fn generated_states_are_the_initial_ones_and_one_for_each_transition() {
         let system = System::new([Undecided(0)]).call(0, ());
         for (name, options) in engines().into_iter().filter(|(name, _)| !name.starts_with("walk")) {
@@ -1030,7 +1026,6 @@ mod statistics {
     }
 
     #[test]
-    #[ignore = "bug: the depth that bfs and dfs report leaves out the last event of a violating run"]
     fn no_run_is_longer_than_the_depth() {
         let system = sets(2).call(0, 1).always("empty", size(), |sizes| sizes == [0, 0]);
         for (name, options) in engines() {
@@ -1041,7 +1036,6 @@ mod statistics {
     }
 
     #[test]
-    #[ignore = "bug: walk is inconclusive where nothing is left to find"]
     fn with_nothing_left_to_find_a_search_holds() {
         let system = sets(2).call(0, 1).sometimes("called", size(), |sizes| sizes[0] == 1);
         for (name, options) in engines() {

@@ -79,6 +79,10 @@ pub(crate) fn search<N: Node>(
     if options.symmetry {
         return Err(Error::Options("the classic search knows no symmetry".to_owned()));
     }
+    if options.verify_aux {
+        let what = "the classic search cannot verify auxiliary fields; search bfs or dfs can";
+        return Err(Error::Options(what.to_owned()));
+    }
     let worlds = match World::start(system)? {
         Start::Worlds(worlds) => worlds,
         Start::Panicked(message) => {

@@ -173,6 +173,7 @@ impl Walks<'_> {
         let max_depth = self.options.max_depth.unwrap_or(DEFAULT_DEPTH);
         let mut touches = Touches::Reads;
         loop {
+            self.generated.fetch_add(1, Relaxed);
             self.count(fingerprint);
             if touches == Touches::Reads && self.judge(number, start, &vector, &steps, expander)? {
                 break;
@@ -208,7 +209,6 @@ impl Walks<'_> {
     }
 
     fn count(&self, fingerprint: u64) {
-        self.generated.fetch_add(1, Relaxed);
         let session = self.table.session(64, self.options.thread_count());
         match session.insert(fingerprint) {
             Insert::New => self.table.add_len(1),
@@ -216,6 +216,7 @@ impl Walks<'_> {
             Insert::Full => {
                 drop(session);
                 self.table.grow_segment_of(fingerprint);
+                self.count(fingerprint);
             }
         }
     }
@@ -241,11 +242,7 @@ impl Walks<'_> {
                 return Ok(true);
             }
             if *kind == PropertyKind::Sometimes && holds {
-                let earlier = |(known, _): &(u64, Run)| *known <= number;
-                if !self.ends().witnesses[property].as_ref().is_some_and(earlier) {
-                    let run = run_of(start, steps, expander)?;
-                    self.ends().witnesses[property] = Some((number, run));
-                }
+                self.witness(number, property, || run_of(start, steps, expander))?;
             }
         }
         Ok(false)
@@ -268,6 +265,26 @@ impl Walks<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Keeps the witness of the run with the smallest number, so that threads do not matter.
+    fn witness(
+        &self,
+        number: u64,
+        property: usize,
+        run: impl FnOnce() -> Result<Run, Error>,
+    ) -> Result<(), Error> {
+        let mut ends = self.ends();
+        if ends.witnesses[property].as_ref().is_some_and(|(known, _)| *known <= number) {
+            return Ok(());
+        }
+        ends.witnesses[property] = Some((number, run()?));
+        // With nothing left to find, only runs that may have been earlier are still of interest.
+        if all_witnessed(self.space, &ends.witnesses) {
+            let last = ends.witnesses.iter().flatten().map(|(known, _)| *known).max();
+            self.limit.fetch_min(last.map_or(u64::MAX, |last| last + 1), Relaxed);
+        }
+        Ok(())
     }
 
     /// Keeps the violation of the run with the smallest number, so that threads do not matter.
@@ -300,11 +317,13 @@ impl Walks<'_> {
             user_time: Some(Duration::from_nanos(costs.user_nanos)),
             ..Statistics::default()
         };
+        let stopped_early = all_witnessed(self.space, &ends.witnesses);
+        let bound = (!stopped_early).then(|| ends.bound.unwrap_or(Bound::Runs));
         Ok(Findings {
             violation: ends.violation.map(|(_, found)| found),
             witnesses: ends.witnesses.into_iter().map(|w| w.map(|(_, run)| run)).collect(),
-            bound: Some(ends.bound.unwrap_or(Bound::Runs)),
-            stopped_early: false,
+            bound,
+            stopped_early,
             statistics,
         })
     }
@@ -318,4 +337,14 @@ fn run_of(
     let events: Result<Vec<RunEvent>, Error> =
         steps.iter().map(|(vector, candidate)| expander.describe(vector, candidate)).collect();
     Ok(Run { start, events: events? })
+}
+
+/// Whether there is nothing left to find or refute.
+fn all_witnessed(space: &dyn Space, witnesses: &[Option<(u64, Run)>]) -> bool {
+    let properties = &space.layout().properties;
+    !properties.is_empty()
+        && properties
+            .iter()
+            .zip(witnesses)
+            .all(|((kind, _), witness)| *kind == PropertyKind::Sometimes && witness.is_some())
 }

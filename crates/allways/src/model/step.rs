@@ -81,10 +81,24 @@ pub(crate) fn effects<N: Node>(
         return Ok(Vec::new());
     }
     every_choice(|script| run(system, id, local, event, script))
-        .map_err(|limit| too_many_choices(id, &local.node, event, limit))
+        .map_err(|limit| too_many_choices(id, &local.node, &event.to_string(), limit))
 }
 
-/// The effects of starting a node for the first time.
+/// How two executions of a step differ, if they do.
+pub(crate) fn difference<N: Node>(first: &[Effect<N>], second: &[Effect<N>]) -> Option<String> {
+    if first.len() != second.len() {
+        return Some(format!(
+            "it had {} results at first and {} the second time",
+            first.len(),
+            second.len()
+        ));
+    }
+    let (a, b) = first.iter().zip(second).find(|(a, b)| a != b)?;
+    Some(format!("it led to {} at first and to {} the second time", a.describe(), b.describe()))
+}
+
+/// The effects of starting a node for the first time. It is started twice, since it costs nothing:
+/// both times it must do the same.
 pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>>, Error> {
     let node = &system.nodes[id.index()];
     let fresh = || Local {
@@ -93,8 +107,20 @@ pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>
         fires_left: system.timer_bound,
         up: true,
     };
-    every_choice(|script| handle(system, id, fresh(), script, |node, cx| node.on_start(cx)))
-        .map_err(|limit| too_many_choices(id, node, &Event::Restart, limit))
+    let run = || {
+        every_choice(|script| handle(system, id, fresh(), script, |node, cx| node.on_start(cx)))
+            .map_err(|limit| too_many_choices(id, node, "its start", limit))
+    };
+    let (effects, again) = (run()?, run()?);
+    match difference(&effects, &again) {
+        None => Ok(effects),
+        Some(difference) => Err(Error::NonDeterministic {
+            node: id.index(),
+            state: format!("{node:?}"),
+            event: "its start".to_owned(),
+            difference,
+        }),
+    }
 }
 
 /// Runs a handler once for each way to choose; the error says which limit was reached.
@@ -120,7 +146,7 @@ fn every_choice<N: Node>(
     }
 }
 
-fn too_many_choices<N: Node>(id: Id, node: &N, event: &Event<N>, limit: String) -> Error {
+fn too_many_choices<N: Node>(id: Id, node: &N, event: &str, limit: String) -> Error {
     Error::Choices { node: id.index(), state: format!("{node:?}"), event: event.to_string(), limit }
 }
 

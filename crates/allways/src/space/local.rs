@@ -232,7 +232,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         if guard {
             self.guard_executions.fetch_add(effects.len() as u64, Relaxed);
             let again = step::effects(self.system, id, local, event)?;
-            if let Some(difference) = difference(&effects, &again) {
+            if let Some(difference) = step::difference(&effects, &again) {
                 return Err(Error::NonDeterministic {
                     node: id.index(),
                     state: format!("{:?}", local.node),
@@ -535,19 +535,6 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             Event::Restart => Event::Restart,
         }
     }
-}
-
-/// How two executions of a step differ, if they do.
-fn difference<N: Node>(first: &[Effect<N>], second: &[Effect<N>]) -> Option<String> {
-    if first.len() != second.len() {
-        return Some(format!(
-            "it had {} results at first and {} the second time",
-            first.len(),
-            second.len()
-        ));
-    }
-    let (a, b) = first.iter().zip(second).find(|(a, b)| a != b)?;
-    Some(format!("it led to {} at first and to {} the second time", a.describe(), b.describe()))
 }
 
 impl<N: Node> Space for LocalSpace<'_, N> {

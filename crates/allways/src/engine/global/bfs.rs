@@ -160,10 +160,11 @@ impl<'a> Breadth<'a> {
             if batch.states.is_empty() || shared.is_over() {
                 break;
             }
+            let generated = batch.candidates.len() as u64 + stutters;
             if probe {
+                shared.probed.fetch_add(generated, Relaxed);
                 self.probe(&batch)?;
             } else {
-                let generated = batch.candidates.len() as u64 + stutters;
                 shared.generated.fetch_add(generated, Relaxed);
                 self.insert(&batch, session)?;
             }

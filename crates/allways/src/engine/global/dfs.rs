@@ -292,10 +292,12 @@ impl<'a> Depth<'a> {
                 let goes_on = expansion.goes_on;
                 self.worker.judge_expansion(vector, found, goes_on, depth, || path.clone())?;
             }
-            generated += found.len() as u64 + expansion.stutters;
-            if at_bound {
+            let steps = found.len() as u64 + expansion.stutters;
+            if !at_bound {
+                generated += steps;
+            } else {
                 // At the depth bound: only look whether anything lies beyond.
-                generated -= found.len() as u64 + expansion.stutters;
+                shared.probed.fetch_add(steps, Relaxed);
                 if self.worker.leads_on(vector, state.fingerprint, found)? {
                     shared.bounded(Bound::Depth, false);
                 }

@@ -89,7 +89,7 @@ fn explore(
         Search::Dfs => dfs::search(&shared)?,
         Search::Bfs | Search::Classic => bfs::search(&shared)?,
     }
-    let statistics = statistics(space, &shared, options);
+    let mut statistics = statistics(space, &shared, options);
     let ends = shared.into_ends();
     if let Some(error) = ends.error {
         return Err(error);
@@ -98,6 +98,9 @@ fn explore(
         Some((what, path)) => Some(Found { what, run: rebuild::run(space, &path, symmetry)? }),
         None => None,
     };
+    if let Some(Found { run, .. }) = &violation {
+        statistics.depth = statistics.depth.max(Some(run.events.len() as u64));
+    }
     let mut witnesses = Vec::new();
     for path in &ends.witnesses {
         witnesses.push(match path {
@@ -118,12 +121,14 @@ fn explore(
 fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Statistics {
     let costs = space.costs();
     let unique = shared.unique();
-    let generated = shared.generated.load(Relaxed);
+    // If nothing new lies beyond the depth bound, the steps to it are steps as any other.
+    let probed = if shared.is_bounded() { 0 } else { shared.probed.load(Relaxed) };
+    let generated = shared.generated.load(Relaxed) + probed;
     let depth_first = options.search == Search::Dfs;
     Statistics {
         unique_states: Some(unique),
         generated_states: Some(generated),
-        transitions: Some(generated.saturating_sub(1)),
+        transitions: Some(generated.saturating_sub(shared.initial.load(Relaxed))),
         handler_executions: Some(costs.handler_executions),
         guard_executions: Some(costs.guard_executions),
         memo_lookups: Some(shared.lookups.load(Relaxed)),

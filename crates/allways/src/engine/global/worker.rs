@@ -64,6 +64,10 @@ pub(crate) struct Shared<'a> {
     /// Whether a level is finished after a violation was found in it.
     finish_level: bool,
     pub generated: AtomicU64,
+    /// What would have been generated beyond the depth bound.
+    pub probed: AtomicU64,
+    /// How many initial states there are.
+    pub initial: AtomicU64,
     pub depth: AtomicU64,
     pub stack_pushes: AtomicU64,
     pub lookups: AtomicU64,
@@ -104,6 +108,8 @@ impl<'a> Shared<'a> {
             finish_level: breadth_first
                 && space.layout().properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             generated: AtomicU64::new(0),
+            probed: AtomicU64::new(0),
+            initial: AtomicU64::new(0),
             depth: AtomicU64::new(0),
             stack_pushes: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
@@ -260,6 +266,7 @@ impl<'a> Worker<'a> {
         };
         for vector in vectors {
             self.shared.generated.fetch_add(1, Relaxed);
+            self.shared.initial.fetch_add(1, Relaxed);
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
                 each(New { vector: &vector, fingerprint });
