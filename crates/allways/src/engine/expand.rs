@@ -139,7 +139,11 @@ impl<'s> Expander<'s> {
             self.internal(&mut all)?;
         }
         for &at in &hits[..count] {
-            self.steps(&mut all, flight[at as usize], at as usize, Kind::Flight)?;
+            let (at, event) = (at as usize, flight[at as usize]);
+            // Of equal events, which are side by side, the first.
+            if at == 0 || flight[at - 1] != event {
+                self.steps(&mut all, event, at, Kind::Flight)?;
+            }
         }
         self.hits = hits;
         if faults.drops > 0 || faults.duplications > 0 {

@@ -112,7 +112,9 @@ pub(crate) struct Memo<'s> {
     pub space: &'s dyn Space,
     layout: &'s Layout,
     grid: Grid,
-    codes: Vec<Codes>,
+    /// For each node, the row of the state that it is in; as many as an event's number can name.
+    found: Vec<Row>,
+    codes: Codes,
     /// For each node, its events.
     events: Vec<Vec<MemoEvent>>,
     states: Vec<Vec<MemoState>>,
@@ -152,7 +154,8 @@ impl<'s> Memo<'s> {
             space,
             layout,
             grid: Grid::new(layout.nodes),
-            codes: (0..layout.nodes).map(|_| Codes::default()).collect(),
+            found: vec![Row::default(); layout.event_bits().0 as usize + 1],
+            codes: Codes::default(),
             events: vec![Vec::new(); layout.nodes],
             states: vec![Vec::new(); layout.nodes],
             internal: Vec::new(),
@@ -173,9 +176,7 @@ impl<'s> Memo<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let codes: usize =
-            self.codes.iter().map(|codes| codes.slots.capacity() * size_of::<Slot>()).sum();
-        let rows = codes + self.grid.bits.capacity() * 8;
+        let rows = self.codes.slots.capacity() * size_of::<Slot>() + self.grid.bits.capacity() * 8;
         let states: usize = self.states.iter().map(|states| states.len() * 64).sum();
         let events: usize = self.events.iter().map(Vec::len).sum();
         let rest = events * 16 + self.steps.len() * 24 + self.sends.len() * 4;
@@ -267,28 +268,37 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
-    /// Lists the places of those events in flight that do not, as far as is known, change nothing;
-    /// of equal ones, which are side by side, the first. Returns how many there are.
-    #[inline]
+    /// Lists the places of those events in flight that do not, as far as is known, change nothing.
+    /// Returns how many there are.
+    ///
+    /// The innermost loop of a search. Lengths are powers of two and places wrap around, so that
+    /// the compiler sees that they are in range; and there is no branch, because which deliveries
+    /// change nothing is hard to predict. A function of its own, to have the registers to itself.
+    #[inline(never)]
     pub fn sift(&mut self, states: &[StateId], flight: &[EventId], hits: &mut Vec<u32>) -> usize {
         self.lookups += flight.len() as u64;
-        if hits.len() < flight.len() {
-            hits.resize(flight.len(), 0);
+        if hits.len() <= flight.len() {
+            hits.resize((flight.len() + 1).next_power_of_two(), 0);
         }
-        let (bits, rows) = (&self.grid.bits[..], &self.grid.rows[..]);
-        let (mask, shift) = self.layout.event_bits();
-        let (mut before, mut count) = (EventId::MAX, 0);
-        for (at, &event) in flight.iter().enumerate() {
-            let node = (event & mask) as usize;
-            let (rows, state, local) = (rows[node], states[node], event >> shift);
-            let word = match local < rows.events && state < rows.states {
-                true => bits[(rows.start + state * rows.stride + local / 64) as usize],
-                false => 0,
+        for ((row, rows), &state) in self.found.iter_mut().zip(&self.grid.rows).zip(states) {
+            *row = match state < rows.states {
+                true => Row { start: rows.start + state * rows.stride, events: rows.events },
+                false => Row::default(),
             };
-            // Without a branch: which deliveries change nothing is hard to predict.
-            hits[count] = at as u32;
-            count += usize::from((word >> (local % 64) & 1 == 0) & (event != before));
-            before = event;
+        }
+        let (bits, found, hits) = (&self.grid.bits[..], &self.found[..], &mut hits[..]);
+        if bits.is_empty() || found.is_empty() || hits.is_empty() {
+            return 0;
+        }
+        let shift = self.layout.event_bits().1;
+        let mut count = 0;
+        for (at, &event) in flight.iter().enumerate() {
+            let row = found[event as usize & (found.len() - 1)];
+            let local = event >> shift;
+            let word = bits[(row.start + local / 64) as usize & (bits.len() - 1)];
+            let nothing = (word >> (local % 64) & 1 == 1) & (local < row.events);
+            hits[count & (hits.len() - 1)] = at as u32;
+            count += usize::from(!nothing);
         }
         count
     }
@@ -306,8 +316,7 @@ impl<'s> Memo<'s> {
     /// The same, [`UNKNOWN`] where it has to be found out.
     #[inline]
     pub fn quick_code(&self, states: &[StateId], event: EventId) -> u32 {
-        let node = self.layout.event_node(event);
-        self.codes[node].get(states[node], self.layout.event_local(event))
+        self.codes.get(states[self.layout.event_node(event)], event)
     }
 
     #[cold]
@@ -318,7 +327,7 @@ impl<'s> Memo<'s> {
         if self.grid.is_set(node, state, local) {
             return Ok(NOTHING);
         }
-        if let code @ 1.. = self.codes[node].get(state, local) {
+        if let code @ 1.. = self.codes.get(state, event) {
             return Ok(code);
         }
         self.misses += 1;
@@ -378,7 +387,7 @@ impl<'s> Memo<'s> {
             }
         }
         if code != NOTHING || !self.grid.set(node, state, local) {
-            self.codes[node].insert(state, local, code);
+            self.codes.insert(state, event, code);
         }
         Ok(code)
     }
@@ -509,13 +518,21 @@ impl<'s> Memo<'s> {
 
 /// A bit for each node, state and event: set if the event is known to change nothing there.
 struct Grid {
-    /// First a row of zeros for nodes without bits, then the rows of the others.
+    /// First a row of zeros for nodes without bits, then the rows of the others. A power of two of
+    /// them.
     bits: Vec<u64>,
     rows: Vec<Rows>,
     /// For each node, how many states and events it is known to have.
     known: Vec<(usize, usize)>,
     /// Words in the row of zeros.
     zeros: usize,
+}
+
+/// The row of one state.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    start: u32,
+    events: u32,
 }
 
 /// Where the rows of a node are.
@@ -604,6 +621,7 @@ impl Grid {
                 bits[to..to + words].copy_from_slice(&self.bits[from..from + words]);
             }
         }
+        bits.resize(bits.len().next_power_of_two(), 0);
         self.bits = bits;
         self.zeros = zeros;
     }
@@ -649,21 +667,22 @@ impl Codes {
     fn place(&self, state: StateId, event: u32) -> usize {
         let both = u64::from(state) << 32 | u64::from(event);
         // The upper half of a product depends on all bits below it.
-        (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots.len() - 1)
+        (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
     }
 
     #[inline]
     fn get(&self, state: StateId, event: u32) -> u32 {
-        if self.slots.is_empty() {
+        let slots = &self.slots[..];
+        if slots.is_empty() {
             return UNKNOWN;
         }
         let mut at = self.place(state, event);
         loop {
-            let slot = &self.slots[at];
+            let slot = &slots[at & (slots.len() - 1)];
             if slot.code == UNKNOWN || (slot.state, slot.event) == (state, event) {
                 return slot.code;
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at += 1;
         }
     }
 
@@ -680,11 +699,12 @@ impl Codes {
     }
 
     fn put(&mut self, slot: Slot) {
+        let wrap = self.slots.len() - 1;
         let mut at = self.place(slot.state, slot.event);
-        while self.slots[at].code != UNKNOWN {
-            at = (at + 1) & (self.slots.len() - 1);
+        while self.slots[at & wrap].code != UNKNOWN {
+            at += 1;
         }
-        self.slots[at] = slot;
+        self.slots[at & wrap] = slot;
     }
 }
 
