@@ -3,7 +3,7 @@
 
 use crate::text::{bytes, columns, count, one_line};
 use crate::{Entry, Kind, Parameters};
-use allways::{Bound, Cause, Outcome, PropertyKind, Run, Verdict, Violation, grouped};
+use allways::{Bound, Cause, Outcome, PropertyKind, Verdict, Violation, grouped};
 
 /// Everything that a report is made from.
 pub(crate) struct Report<'a> {
@@ -74,7 +74,7 @@ impl Report<'_> {
                     let events = count(witness.run.events.len(), "event");
                     text.push_str(&format!("sometimes `{name}` holds after {events}\n"));
                     if self.witnesses {
-                        text.push_str(&run(&witness.run));
+                        text.push_str(&witness.run.to_string());
                     }
                 }
                 None if self.outcome.verdict == Verdict::Inconclusive => {
@@ -173,7 +173,7 @@ fn shown(violation: &Violation) -> String {
         return String::new();
     }
     let mut text = format!("\nthe run, {}:\n", count(violation.run.events.len(), "event"));
-    text.push_str(&run(&violation.run));
+    text.push_str(&violation.run.to_string());
     match violation.reads.as_slice() {
         [] => {}
         [read] => text.push_str(&format!("at its end, the property reads {read}\n")),
@@ -186,12 +186,4 @@ fn shown(violation: &Violation) -> String {
         }
     }
     text
-}
-
-fn run(run: &Run) -> String {
-    let start = match run.start {
-        0 => String::new(),
-        start => format!("  from initial state {start}\n"),
-    };
-    format!("{start}{run}")
 }

@@ -219,7 +219,7 @@ impl<N: Node> Classic<'_, N> {
                 }
             }
         }
-        if stuck {
+        if stuck && !world.is_withheld() {
             for (index, property) in self.system.properties.iter().enumerate() {
                 if property.kind == PropertyKind::NeverStuck && !world.test(self.system, index)? {
                     self.path.truncate(depth as usize);
@@ -265,7 +265,7 @@ impl<N: Node> Classic<'_, N> {
     }
 
     fn run(&self) -> Run {
-        Run { start: self.start, events: self.path.clone() }
+        Run { start: self.start, events: self.path.clone(), ..Run::default() }
     }
 }
 

@@ -603,6 +603,13 @@ impl<'s> Expander<'s> {
         }
     }
 
+    /// Whether only the bound on timers keeps something from happening.
+    pub fn is_withheld(&mut self, vector: &[u32]) -> bool {
+        let states = &vector[self.layout.node_base..][..self.layout.nodes];
+        let mut nodes = states.iter().enumerate();
+        nodes.any(|(node, &state)| self.memo.space.state(node, state).withheld)
+    }
+
     /// A candidate of `vector` in words.
     pub fn describe(&mut self, vector: &[u32], candidate: &Candidate) -> Result<RunEvent, Error> {
         let space = self.memo.space;

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::system::System;
+use crate::model::world::World;
 use crate::outcome::replay::confirm;
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
@@ -122,13 +123,14 @@ fn conclude<N: Node>(
 ) -> Result<Outcome, Error> {
     let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
     let mut violation = match violation {
-        Some(Found { what, run }) => {
+        Some(Found { what, mut run }) => {
             let (cause, property) = match &what {
                 FoundWhat::Always(property) => (Cause::Always, Some(*property)),
                 FoundWhat::Stuck(property) => (Cause::Stuck, Some(*property)),
                 FoundWhat::Panic(_) => (Cause::Panic, None),
             };
             let reads = confirm(system, &run, &cause, property)?;
+            run.start_choices = World::start_choices(system, run.start)?;
             let property = match what {
                 FoundWhat::Always(property) | FoundWhat::Stuck(property) => {
                     system.properties[property].name.clone()
@@ -146,8 +148,9 @@ fn conclude<N: Node>(
             continue;
         }
         match witnesses.get(index).cloned().flatten() {
-            Some(run) => {
+            Some(mut run) => {
                 confirm(system, &run, &Cause::Always, Some(index))?;
+                run.start_choices = World::start_choices(system, run.start)?;
                 found.push(Witness { property: property.name.clone(), run });
             }
             None if complete && violation.is_none() => {

@@ -85,11 +85,12 @@ pub struct Options {
     pub threads: usize,
     /// No runs longer than this.
     pub max_depth: Option<u64>,
-    /// No more distinct global states than this.
+    /// About so many distinct global states: looked at between batches of work.
     pub max_states: Option<u64>,
     /// No longer than this.
     pub max_time: Option<Duration>,
-    /// No more memory than this many bytes, as the engine counts what it stores.
+    /// About so many bytes of memory, as the engine counts what it stores: looked at between batches
+    /// of work. The classic search counts its states without what they point to.
     pub max_memory: Option<u64>,
     /// Keep whole global states instead of fingerprints: no collision can hide a state.
     pub exact: bool,

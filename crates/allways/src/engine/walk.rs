@@ -53,6 +53,7 @@ struct Walks<'a> {
     space: &'a dyn Space,
     budget: &'a Budget,
     options: &'a Options,
+    threads: usize,
     initial: Vec<Vec<u32>>,
     table: Table,
     next_run: AtomicU64,
@@ -81,7 +82,7 @@ pub(crate) fn search<N: Node>(
 ) -> Result<Findings, Error> {
     if options.symmetry || options.exact {
         return Err(Error::Options(
-            "engine walk keeps no states: --symmetry and --exact make no sense with it".to_owned(),
+            "engine walk compares no states: symmetry and exact make no sense with it".to_owned(),
         ));
     }
     let guard = SpaceOptions {
@@ -89,6 +90,10 @@ pub(crate) fn search<N: Node>(
         verify_aux: options.verify_aux,
         symmetry: false,
     };
+    if options.runs == 0 {
+        return Err(Error::Options("engine walk needs at least one run".to_owned()));
+    }
+    let threads = options.thread_count().max(1);
     let space = LocalSpace::new(system, guard)?;
     let initial = match space.initial()? {
         Initial::Vectors(vectors) => vectors,
@@ -103,8 +108,9 @@ pub(crate) fn search<N: Node>(
         space: &space,
         budget,
         options,
+        threads,
         initial,
-        table: Table::new(options.thread_count()),
+        table: Table::new(threads),
         next_run: AtomicU64::new(0),
         finished: AtomicU64::new(0),
         generated: AtomicU64::new(0),
@@ -117,7 +123,7 @@ pub(crate) fn search<N: Node>(
         }),
     };
     std::thread::scope(|scope| {
-        for _ in 0..options.thread_count().max(1) {
+        for _ in 0..threads {
             scope.spawn(|| walks.work());
         }
     });
@@ -180,7 +186,8 @@ impl Walks<'_> {
             }
             candidates.clear();
             let expansion = expander.expand(&vector, fingerprint, 0, &mut candidates)?;
-            if !expansion.goes_on && self.judge_stuck(number, start, &vector, &steps, expander)? {
+            let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
+            if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;
             }
             if candidates.is_empty() || steps.len() as u64 >= max_depth {
@@ -209,7 +216,7 @@ impl Walks<'_> {
     }
 
     fn count(&self, fingerprint: u64) {
-        let session = self.table.session(64, self.options.thread_count());
+        let session = self.table.session(64, self.threads);
         match session.insert(fingerprint) {
             Insert::New => self.table.add_len(1),
             Insert::Known => {}
@@ -336,7 +343,7 @@ fn run_of(
 ) -> Result<Run, Error> {
     let events: Result<Vec<RunEvent>, Error> =
         steps.iter().map(|(vector, candidate)| expander.describe(vector, candidate)).collect();
-    Ok(Run { start, events: events? })
+    Ok(Run { start, events: events?, ..Run::default() })
 }
 
 /// Whether there is nothing left to find or refute.

@@ -14,6 +14,11 @@ use std::ops::{Deref, DerefMut};
 /// A field that handlers may write but that never tells two states apart: a log kept for
 /// debugging, a message history, a counter for metrics.
 ///
+/// It is sound only if it does not matter: what a handler sends, outputs and makes of the other
+/// fields, and what a view reads, must not depend on it. Otherwise a check may miss what it should
+/// find. [`Options::verify_aux`](crate::Options) tries to refute that for the fields of nodes; it
+/// does not vary those inside messages, calls and outputs.
+///
 /// ```
 /// use allways::Aux;
 /// let a = Aux::new(vec![1]);

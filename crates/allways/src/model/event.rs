@@ -118,6 +118,13 @@ pub struct Local<N: Node> {
     pub up: bool,
 }
 
+impl<N: Node> Local<N> {
+    /// Whether a timer is pending that only the bound on timers keeps from firing.
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.up && self.fires_left == Some(0) && !self.timers.is_empty()
+    }
+}
+
 impl<N: Node> Clone for Local<N> {
     fn clone(&self) -> Self {
         Local {

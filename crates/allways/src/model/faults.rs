@@ -2,6 +2,12 @@
 
 /// Crashes, restarts and partitions that a system must survive.
 ///
+/// A crash leaves of a node what [`Node::persisted`](crate::Node::persisted) says, and none of its
+/// pending timers. Until it restarts, it handles nothing: on unordered and duplicating networks
+/// what is sent to it waits, on an ordered one it may be lost at its door; calls wait on all. A
+/// node may restart after every crash. Views of a node that is down read what the crash left.
+/// The bound on timers ([`System::timers`](crate::System::timers)) counts through crashes.
+///
 /// ```
 /// use allways::Faults;
 /// let faults = Faults::none()

@@ -168,6 +168,12 @@ impl<S: Sequential> History<S> {
         History { start, clients: BTreeMap::new(), malformed: false }
     }
 
+    /// Whether a client invoked while it waited, or saw a return that it did not wait for: then
+    /// the clients were told apart wrongly, and the history says nothing about the object.
+    pub fn is_malformed(&self) -> bool {
+        self.malformed
+    }
+
     /// How many operations were invoked.
     pub fn len(&self) -> usize {
         self.clients.values().map(|c| c.completed.len() + usize::from(c.in_flight.is_some())).sum()
@@ -259,6 +265,10 @@ fn explain<S: Sequential>(clients: &[(Id, &Client<S>)], done: &mut [usize], obje
 }
 
 /// An observer that keeps a [`History`]. Which events are operations is the user's to say.
+///
+/// A client has one operation in flight at a time. If several calls may be under way at one node,
+/// the client must be something else than the node: a number in the call, for example. A client
+/// whose operation was cut off by a crash and that goes on is another client from then on.
 ///
 /// ```
 /// use allways::prelude::*;

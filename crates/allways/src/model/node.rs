@@ -17,7 +17,8 @@ pub struct Id(u32);
 impl Id {
     /// The node with this number.
     pub const fn new(index: usize) -> Self {
-        Id(index as u32)
+        // No system has so many nodes: a number that does not fit must not become one that does.
+        Id(if index > u32::MAX as usize { u32::MAX } else { index as u32 })
     }
 
     /// The number of this node, from zero.

@@ -120,7 +120,8 @@ impl<N: Node> System<N> {
         self
     }
 
-    /// At most this many timers fire at each node in a run; without this, no bound.
+    /// At most this many timers fire at each node in a run; without this, no bound. The bound cuts
+    /// runs off: a state in which it keeps a pending timer from firing is not terminal.
     #[must_use]
     pub fn timers(mut self, fires_a_node: u32) -> Self {
         self.timer_bound = Some(fires_a_node);
@@ -150,6 +151,7 @@ impl<N: Node> System<N> {
     }
 
     /// Every terminal global state (nothing can happen but a fault) must be one that is allowed.
+    /// A node that is down is seen as its crash left it.
     #[must_use]
     pub fn never_stuck<V: Value>(
         self,
@@ -279,6 +281,11 @@ impl<N: Node> System<N> {
         }
         if self.faults.cuts.len() > usize::from(u8::MAX) {
             return wrong("at most 255 partitions can be described".to_owned());
+        }
+        if self.faults.partitions > 0 && self.faults.cuts.is_empty() {
+            return wrong(
+                "there may be partitions, but none is described; see Faults::partition".to_owned(),
+            );
         }
         for cut in &self.faults.cuts {
             for &node in cut.iter().flatten() {

@@ -226,6 +226,20 @@ impl<N: Node> World<N> {
         Ok(Start::Worlds(worlds))
     }
 
+    /// What each node chose on the way to the initial state with this number; empty where none did.
+    pub fn start_choices(system: &System<N>, number: usize) -> Result<Vec<Vec<u32>>, Error> {
+        let mut choices = Vec::new();
+        let mut rest = number;
+        // The choices of later nodes vary faster.
+        for id in (0..system.nodes.len()).rev().map(Id::new) {
+            let effects = step::start(system, id)?;
+            choices.push(effects[rest % effects.len()].choices.clone());
+            rest /= effects.len();
+        }
+        choices.reverse();
+        Ok(if choices.iter().all(Vec::is_empty) { Vec::new() } else { choices })
+    }
+
     /// Everything that can happen next. A delivery that changes nothing is among them; it has no
     /// successor.
     pub fn actions(&self, system: &System<N>) -> Vec<Action<N>> {
@@ -486,8 +500,17 @@ impl<N: Node> World<N> {
         test(system, property, &reads)
     }
 
-    /// Whether nothing can happen here but a fault.
+    /// Whether only the bound on timers keeps something from happening.
+    pub fn is_withheld(&self) -> bool {
+        self.locals.iter().any(Local::is_withheld)
+    }
+
+    /// Whether nothing can happen here but a fault. What only the bound on timers keeps from
+    /// happening could.
     pub fn is_terminal(&self, system: &System<N>) -> Result<bool, Error> {
+        if self.is_withheld() {
+            return Ok(false);
+        }
         for action in self.actions(system) {
             if !action.is_fault()
                 && self

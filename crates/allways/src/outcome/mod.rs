@@ -75,6 +75,8 @@ impl fmt::Display for Bound {
 pub struct Run {
     /// Which initial state, where nodes choose while they start; otherwise zero.
     pub start: usize,
+    /// What each node chose while it started, in order; empty where none did.
+    pub start_choices: Vec<Vec<u32>>,
     /// What happens, in order.
     pub events: Vec<RunEvent>,
 }
@@ -82,6 +84,11 @@ pub struct Run {
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.events.len().to_string().len();
+        for (node, choices) in self.start_choices.iter().enumerate() {
+            if !choices.is_empty() {
+                writeln!(f, "  {:>width$}. node {node} starts, choosing {choices:?}", 0)?;
+            }
+        }
         for (index, event) in self.events.iter().enumerate() {
             writeln!(f, "  {:>width$}. {event}", index + 1)?;
         }

@@ -188,6 +188,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                 key: key(domain::STATE + node as u64, local),
                 internal: internal.into(),
                 up: local.up,
+                withheld: local.is_withheld(),
                 views: self.intern_views(&local.node)?.into(),
             })
         })?;
@@ -450,6 +451,10 @@ impl<N: Node> Space for LocalSpace<'_, N> {
             None => reads.iter().map(|&view| self.views.value(view).1.clone()).collect(),
         };
         world::test(self.system, property, &values)
+    }
+
+    fn property_name(&self, property: usize) -> String {
+        self.system.properties[property].name.clone()
     }
 
     fn describe(&self, what: Happening<'_>) -> RunEvent {

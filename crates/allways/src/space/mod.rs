@@ -67,6 +67,8 @@ pub(crate) struct StateInfo {
     pub internal: Arc<[EventId]>,
     /// False between a crash and a restart.
     pub up: bool,
+    /// Whether a timer is pending that only the bound on timers keeps from firing.
+    pub withheld: bool,
     /// For each property, what it sees of this state (zero if it reads an observer).
     pub views: Arc<[u32]>,
 }
@@ -160,6 +162,9 @@ pub(crate) trait Space: Send + Sync {
     /// Whether the test of a property is true of these views, one a node (or of this observer
     /// state).
     fn test(&self, property: usize, reads: &[u32]) -> Result<bool, Error>;
+
+    /// The name of a property.
+    fn property_name(&self, property: usize) -> String;
 
     /// Something that happens, in words.
     fn describe(&self, what: Happening<'_>) -> RunEvent;

@@ -78,3 +78,53 @@ fn random_runs_that_find_nothing_are_bounded_by_their_number() {
     assert_eq!(outcome.verdict, Verdict::Inconclusive);
     assert_eq!(outcome.bounded_by, Some(Bound::Runs));
 }
+
+/// Chooses a number when it starts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Chooser(usize);
+
+impl Node for Chooser {
+    type Msg = Never;
+    type Timer = ();
+    type Call = ();
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        self.0 = cx.choose(3);
+        cx.set_timer(());
+    }
+
+    fn on_message(&mut self, _: Id, msg: Never, _: &mut Cx<'_, Self>) {
+        match msg {}
+    }
+
+    fn on_timer(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+        self.0 += 10;
+        cx.set_timer(());
+    }
+}
+
+#[test]
+fn a_run_says_what_was_chosen_at_the_start() {
+    let system = System::new([Chooser(0), Chooser(0)]).timers(1).always(
+        "not both",
+        view(|n: &Chooser| n.0),
+        |numbers| numbers != [12, 1],
+    );
+    for (name, violation) in violations(&system) {
+        assert_eq!(violation.run.start_choices, [[2], [1]], "{name}");
+        assert!(violation.to_string().contains("node 0 starts, choosing [2]"), "{violation}");
+    }
+}
+
+#[test]
+fn a_timer_that_the_bound_holds_back_is_not_stuck() {
+    let system =
+        System::new([Chooser(0)])
+            .timers(2)
+            .never_stuck("goes on", view(|n: &Chooser| n.0), |_| false);
+    for (name, options) in engines() {
+        let outcome = system.try_check(&options).unwrap();
+        assert_ne!(outcome.verdict, Verdict::Violated, "{name}\n{outcome}");
+    }
+}

@@ -61,7 +61,8 @@ fn with_a_property_that_tells_nodes_apart() {
         let system = sets(3).call(1, 1).call(2, 1).interchangeable([1, 2]);
         let system = system.always("the second first", size(), |sizes| sizes[1] >= sizes[2]);
         let error = system.try_check(&symmetric(search)).map(|outcome| outcome.to_string());
-        let sentence = "a property tells nodes apart that are declared interchangeable";
+        let sentence =
+            "property `the second first` tells nodes apart that are declared interchangeable";
         assert_eq!(error, Err(Error::System(sentence.to_owned())), "{search:?}");
     }
 }

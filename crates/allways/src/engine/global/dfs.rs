@@ -123,6 +123,8 @@ struct Depth<'a> {
     /// The fingerprints of the states before the task in hand.
     origin: Vec<u64>,
     trail: Vec<Trail>,
+    /// At this length the trail is worth a look for gaps.
+    look_for_gaps: usize,
     pushes: u64,
 }
 
@@ -200,6 +202,7 @@ impl<'a> Depth<'a> {
             stack: Vec::new(),
             origin: Vec::new(),
             trail: Vec::new(),
+            look_for_gaps: LONG_TRAIL,
             pushes: 0,
         }
     }
@@ -370,9 +373,11 @@ impl<'a> Depth<'a> {
         let top = self.stack.last().map_or(ORIGIN, |entry| entry.trail);
         let needed = hand.states.iter().map(|state| state.trail).fold(top, u32::max);
         self.trail.truncate(needed as usize + 1);
-        // States expanded together leave gaps below the top: close them now and then.
-        if self.trail.len() > LONG_TRAIL.max(8 * self.stack.len()) {
+        // States expanded together leave gaps below the top: close them when there may be as many as
+        // there was trail the last time.
+        if self.trail.len() > self.look_for_gaps {
             self.close_gaps(hand);
+            self.look_for_gaps = LONG_TRAIL.max(2 * self.trail.len());
         }
     }
 

@@ -34,7 +34,8 @@ pub(crate) fn run(
             let events = steps
                 .iter()
                 .map(|(place, candidate)| rebuild.expander.describe(&place.vector, candidate));
-            return Ok(Run { start, events: events.collect::<Result<_, _>>()? });
+            let events = events.collect::<Result<_, _>>()?;
+            return Ok(Run { start, events, ..Run::default() });
         }
     }
     Err(Error::Internal("the way to a state is lost".to_owned()))

@@ -428,9 +428,10 @@ impl<'a> Worker<'a> {
         for property in 0..layout.properties.len() {
             let here = self.expander.memo.test(property, layout, vector)?;
             if here != self.expander.memo.test(property, layout, &other)? {
-                return Err(Error::System(
-                    "a property tells nodes apart that are declared interchangeable".to_owned(),
-                ));
+                let name = self.shared.space.property_name(property);
+                return Err(Error::System(format!(
+                    "property `{name}` tells nodes apart that are declared interchangeable"
+                )));
             }
         }
         Ok(())
@@ -469,7 +470,7 @@ impl<'a> Worker<'a> {
         depth: u64,
         path: impl Fn() -> Path,
     ) -> Result<(), Error> {
-        if !goes_on && self.watches_stuck {
+        if !goes_on && self.watches_stuck && !self.expander.is_withheld(vector) {
             let layout = self.expander.layout();
             for (property, (kind, _)) in layout.properties.iter().enumerate() {
                 if *kind == PropertyKind::NeverStuck
