@@ -178,7 +178,7 @@ struct Bounds {
     #[arg(value_parser = whole, allow_negative_numbers = true)]
     max_depth: Option<u64>,
 
-    /// No more distinct global states than this.
+    /// About so many distinct global states.
     #[arg(long, value_name = "N", env = "ALLWAYS_MAX_STATES")]
     #[arg(value_parser = whole, allow_negative_numbers = true)]
     max_states: Option<u64>,
@@ -188,7 +188,7 @@ struct Bounds {
     #[arg(value_parser = parse_seconds, allow_negative_numbers = true)]
     max_seconds: Option<Duration>,
 
-    /// No more memory than this: 4096, 64K, 512M, 2G.
+    /// About so much memory for what is stored: 4096, 64K, 512M, 2G.
     #[arg(long, value_name = "BYTES", env = "ALLWAYS_MAX_MEMORY")]
     #[arg(value_parser = parse_bytes, allow_negative_numbers = true)]
     max_memory: Option<u64>,
