@@ -639,6 +639,14 @@ impl<'s> Expander<'s> {
         }
     }
 
+    /// Which of the results of its event a candidate is.
+    pub fn alternative(&mut self, vector: &[u32], candidate: &Candidate) -> Result<usize, Error> {
+        match candidate.code {
+            NOTHING => Ok(0),
+            _ => Ok(self.alternatives(vector, candidate)?.1),
+        }
+    }
+
     /// All results of a candidate's event, and which of them it is.
     fn alternatives(
         &mut self,

@@ -11,6 +11,7 @@ pub(crate) mod walk;
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
+use crate::model::step::guarded;
 use crate::model::system::System;
 use crate::model::world::World;
 use crate::outcome::replay::confirm;
@@ -68,6 +69,10 @@ impl<N: Node> System<N> {
     ///
     /// If the system or the options make no sense, or user code breaks the rules: see [`Error`].
     pub fn try_check(&self, options: &Options) -> Result<Outcome, Error> {
+        guarded(|| self.checked(options)).unwrap_or_else(|message| Err(panicked(message)))
+    }
+
+    fn checked(&self, options: &Options) -> Result<Outcome, Error> {
         self.validate()?;
         let budget = Budget::new(options);
         let (name, findings) = match (options.engine, options.search) {
@@ -188,6 +193,12 @@ fn peak_memory() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// What to say of a panic that is neither a handler's nor a property's.
+pub(crate) fn panicked(message: String) -> Error {
+    let what = "code outside of handlers and properties (Hash, Eq, Clone, Debug or Rename of the system's types, or the checker itself)";
+    Error::Panicked { what: what.to_owned(), message }
 }
 
 /// Whether a search may stop: nothing is left that more states could refute or witness.

@@ -8,11 +8,12 @@
 use super::budget::Budget;
 use super::expand::{Candidate, Expander, Touches};
 use super::options::Options;
-use super::{Findings, Found, FoundWhat};
+use super::{Findings, Found, FoundWhat, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
+use crate::model::step::guarded;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
@@ -89,6 +90,7 @@ pub(crate) fn search<N: Node>(
         determinism_guard: options.determinism_guard,
         verify_aux: options.verify_aux,
         symmetry: false,
+        exact: false,
     };
     if options.runs == 0 {
         return Err(Error::Options("engine walk needs at least one run".to_owned()));
@@ -124,7 +126,11 @@ pub(crate) fn search<N: Node>(
     };
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| walks.work());
+            scope.spawn(|| {
+                if let Err(message) = guarded(|| walks.work()) {
+                    walks.fail(panicked(message));
+                }
+            });
         }
     });
     if options.verify_aux {
@@ -146,8 +152,7 @@ impl Walks<'_> {
                 break;
             }
             if let Err(error) = self.walk(run, &mut expander) {
-                self.ends().error.get_or_insert(error);
-                self.over.store(true, Relaxed);
+                self.fail(error);
             }
             self.finished.fetch_add(1, Relaxed);
             let progress = &self.budget.progress;
@@ -158,6 +163,11 @@ impl Walks<'_> {
             progress.memory.store(self.table.bytes(), Relaxed);
             self.look_at_bounds();
         }
+    }
+
+    fn fail(&self, error: Error) {
+        self.ends().error.get_or_insert(error);
+        self.over.store(true, Relaxed);
     }
 
     fn look_at_bounds(&self) {
@@ -324,6 +334,13 @@ impl Walks<'_> {
             user_time: Some(Duration::from_nanos(costs.user_nanos)),
             ..Statistics::default()
         };
+        let mut ends = ends;
+        // What came after the run that violates would not have been seen with one thread.
+        if let Some((last, _)) = &ends.violation {
+            for witness in &mut ends.witnesses {
+                witness.take_if(|(number, _)| *number > *last);
+            }
+        }
         let stopped_early = all_witnessed(self.space, &ends.witnesses);
         let bound = (!stopped_early).then(|| ends.bound.unwrap_or(Bound::Runs));
         Ok(Findings {

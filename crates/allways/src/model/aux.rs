@@ -16,8 +16,7 @@ use std::ops::{Deref, DerefMut};
 ///
 /// It is sound only if it does not matter: what a handler sends, outputs and makes of the other
 /// fields, and what a view reads, must not depend on it. Otherwise a check may miss what it should
-/// find. [`Options::verify_aux`](crate::Options) tries to refute that for the fields of nodes; it
-/// does not vary those inside messages, calls and outputs.
+/// find. [`Options::verify_aux`](crate::Options) tries to refute that.
 ///
 /// ```
 /// use allways::Aux;

@@ -27,7 +27,7 @@ use crate::model::run_event::RunEvent;
 use crate::model::step::{self, Done, Effect, End, guarded};
 use crate::model::system::System;
 use crate::model::world::{self, Action, Start, World};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +38,9 @@ const PARTS: usize = 64;
 /// So many steps are all executed twice by the determinism guard, then one in sixteen.
 const GUARD_ALL: u64 = 4_096;
 
+/// A step may send so many messages, and a node have so many timers.
+const MAX_AT_ONCE: usize = 60_000;
+
 type StepTable = Mutex<FxHashMap<(StateId, EventId), Arc<[Step]>>>;
 
 /// A system with everything interned that was met so far.
@@ -47,7 +50,7 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     queues: Queues,
     pub(super) states: Vec<Interner<Local<N>, StateInfo>>,
     /// For each node, the events that it may handle.
-    events: Vec<Interner<Event<N>, EventInfo>>,
+    pub(super) events: Vec<Interner<Event<N>, EventInfo>>,
     pub(super) steps: Vec<StepTable>,
     pub(super) views: Interner<(usize, Erased), ()>,
     observers: Interner<(usize, Erased), u64>,
@@ -56,7 +59,12 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     options: SpaceOptions,
     /// States that differ from the interned one in auxiliary fields only.
     pub(super) variants: Vec<Mutex<FxHashMap<StateId, Vec<Local<N>>>>>,
+    /// The same for events.
+    pub(super) event_variants: Vec<Mutex<FxHashMap<u32, Vec<Event<N>>>>>,
     acts_alone: AtomicBool,
+    /// The keys of everything interned: no two things may have one.
+    keys: Mutex<FxHashSet<u64>>,
+    steps_computed: AtomicU64,
     handler_executions: AtomicU64,
     guard_executions: AtomicU64,
     user_nanos: AtomicU64,
@@ -68,6 +76,8 @@ pub(crate) struct SpaceOptions {
     pub determinism_guard: bool,
     pub verify_aux: bool,
     pub symmetry: bool,
+    /// Whether states are compared as a whole, so that equal hashes do no harm.
+    pub exact: bool,
 }
 
 /// What observers see of a step: the event, if one wants it, and the outputs.
@@ -132,7 +142,10 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             crashes: Vec::new(),
             options,
             variants: (0..nodes).map(|_| Mutex::default()).collect(),
+            event_variants: (0..nodes).map(|_| Mutex::default()).collect(),
             acts_alone: AtomicBool::new(false),
+            keys: Mutex::default(),
+            steps_computed: AtomicU64::new(0),
             handler_executions: AtomicU64::new(0),
             guard_executions: AtomicU64::new(0),
             user_nanos: AtomicU64::new(0),
@@ -154,8 +167,15 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             Event::Timer(_) | Event::Crash | Event::Restart => Source::Inside,
         };
         let node = to.index();
-        let describe = |_| Ok(EventInfo { key: key(domain::EVENT, &(to, &event)), source });
+        let describe = |_| {
+            let key = key(domain::EVENT, &(to, &event));
+            self.claim(key, || format!("events of node {node}"))?;
+            Ok(EventInfo { key, source })
+        };
         let local = self.events[node].intern(&event, describe)?;
+        if self.options.verify_aux {
+            self.remember_event_variant(node, local, &event);
+        }
         self.layout.event_id(node, local).ok_or_else(|| {
             Error::System(format!("node {node} has too many distinct events: {local}"))
         })
@@ -184,8 +204,15 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                 // Before anybody can know the state's number.
                 self.acts_alone.store(true, Relaxed);
             }
+            if internal.len() > MAX_AT_ONCE {
+                let what =
+                    format!("node {node} has more than {MAX_AT_ONCE} timers pending at once");
+                return Err(Error::System(what));
+            }
+            let key = key(domain::STATE + node as u64, local);
+            self.claim(key, || format!("states of node {node}"))?;
             Ok(StateInfo {
-                key: key(domain::STATE + node as u64, local),
+                key,
                 internal: internal.into(),
                 up: local.up,
                 withheld: local.is_withheld(),
@@ -213,9 +240,26 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         Ok(views)
     }
 
+    /// Fingerprints cannot tell apart what has equal keys: if two different things do, their `Hash`
+    /// leaves out what their `Eq` does not.
+    fn claim(&self, key: u64, what: impl Fn() -> String) -> Result<(), Error> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.insert(key) || self.options.exact {
+            return Ok(());
+        }
+        Err(Error::System(format!(
+            "two different {} have the same hash: let Hash tell apart what Eq does, or check exactly (--exact)",
+            what()
+        )))
+    }
+
     fn intern_observer(&self, observer: usize, state: Erased) -> Result<u32, Error> {
         let entry = (observer, state);
-        let describe = |_| Ok(key(domain::OBSERVER + observer as u64, &entry.1));
+        let describe = |_| {
+            let key = key(domain::OBSERVER + observer as u64, &entry.1);
+            self.claim(key, || "states of an observer".to_owned())?;
+            Ok(key)
+        };
         self.observers.intern(&entry, describe)
     }
 
@@ -223,7 +267,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     fn execute(&self, id: Id, local: &Local<N>, event: &Event<N>) -> Result<Vec<Effect<N>>, Error> {
         let started = Instant::now();
         let effects = step::effects(self.system, id, local, event)?;
-        let before = self.handler_executions.fetch_add(effects.len() as u64, Relaxed);
+        self.handler_executions.fetch_add(effects.len() as u64, Relaxed);
+        let before = self.steps_computed.fetch_add(1, Relaxed);
         let guard = self.options.determinism_guard
             && !effects.is_empty()
             && (before < GUARD_ALL || before.is_multiple_of(16));
@@ -278,6 +323,10 @@ impl<'a, N: Node> LocalSpace<'a, N> {
 
     fn next(&self, id: Id, event: &Event<N>, done: Done<N>) -> Result<Next, Error> {
         let state = self.intern_state(id, &done.local)?;
+        if done.sends.len() > MAX_AT_ONCE {
+            let what = format!("node {id} sends more than {MAX_AT_ONCE} messages in one step");
+            return Err(Error::System(what));
+        }
         let mut sends = Vec::new();
         for (to, msg) in done.sends {
             let event = self.intern_event(to, Event::Message { from: id, msg })?;

@@ -29,6 +29,45 @@ impl<N: Node> LocalSpace<'_, N> {
         }
     }
 
+    pub(super) fn remember_event_variant(&self, node: usize, local: u32, event: &Event<N>) {
+        let first = self.events[node].value(local);
+        if revealed(|| *first == *event) {
+            return;
+        }
+        let mut variants = self.event_variants[node].lock().unwrap_or_else(PoisonError::into_inner);
+        let known = variants.entry(local).or_default();
+        if known.len() < MAX_VARIANTS && revealed(|| !known.contains(event)) {
+            known.push(event.clone());
+        }
+    }
+
+    /// The same for auxiliary fields inside messages, timers and calls.
+    fn verify_events(&self, id: Id, state: StateId, events: &[EventId]) -> Result<(), Error> {
+        let local = self.states[id.index()].value(state);
+        for &event in events {
+            let number = self.layout.event_local(event);
+            let variants = self.event_variants[id.index()].lock();
+            let variants = variants.unwrap_or_else(PoisonError::into_inner).get(&number).cloned();
+            let (_, first) = self.event_of(event);
+            for variant in variants.unwrap_or_default() {
+                let ours = step::effects(self.system, id, &local, &first)?;
+                let theirs = step::effects(self.system, id, &local, &variant)?;
+                if ours != theirs {
+                    let state = format!("{:?}", local.node);
+                    return Err(Error::UnsoundAux {
+                        node: id.index(),
+                        states: Box::new([state.clone(), state]),
+                        step: format!(
+                            "{first} or {variant}, which differ in auxiliary fields only"
+                        ),
+                        results: Box::new([show(&ours), show(&theirs)]),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Tries to refute that auxiliary fields do not matter: every step taken in a state is taken
     /// in its variants too, and must lead to the same, auxiliary fields aside; so must the views.
     pub fn verify_aux(&self) -> Result<(), Error> {
@@ -39,6 +78,9 @@ impl<N: Node> LocalSpace<'_, N> {
                 let node = self.layout.event_node(event);
                 table.entry((node, state)).or_default().push(event);
             }
+        }
+        for ((node, state), events) in &table {
+            self.verify_events(Id::new(*node), *state, events)?;
         }
         for (node, variants) in self.variants.iter().enumerate() {
             // Verifying a step may reveal new variants of where it leads: go on until none is new.
@@ -91,9 +133,6 @@ impl<N: Node> LocalSpace<'_, N> {
             let ours = step::effects(self.system, id, &first, &event)?;
             let theirs = step::effects(self.system, id, variant, &event)?;
             if ours != theirs {
-                let show = |effects: &[Effect<N>]| {
-                    effects.iter().map(Effect::describe).collect::<Vec<_>>().join(" or ")
-                };
                 return Err(unsound(event.to_string(), [show(&ours), show(&theirs)]));
             }
             for effect in theirs {
@@ -114,8 +153,10 @@ impl<N: Node> LocalSpace<'_, N> {
         effects: &[Effect<N>],
     ) -> Result<(), Error> {
         for group in &self.system.groups {
-            for pair in group.windows(2) {
-                let swap = Renaming::swap(self.layout.nodes, pair[0], pair[1]);
+            // All pairs: representatives may always have the node that moves at one place, so that
+            // its neighbours alone would not do.
+            for (a, b) in pairs(group) {
+                let swap = Renaming::swap(self.layout.nodes, a, b);
                 let renamed = step::effects(
                     self.system,
                     swap.of(id),
@@ -171,4 +212,14 @@ impl<N: Node> LocalSpace<'_, N> {
                 }
             })
     }
+}
+
+fn show<N: Node>(effects: &[Effect<N>]) -> String {
+    effects.iter().map(Effect::describe).collect::<Vec<_>>().join(" or ")
+}
+
+/// All pairs of different members.
+pub(super) fn pairs(group: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let first = group.iter().enumerate();
+    first.flat_map(|(at, &a)| group[at + 1..].iter().map(move |&b| (a, b)))
 }

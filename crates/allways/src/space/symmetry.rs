@@ -13,6 +13,7 @@
 //! anything need no further thought; otherwise the renaming with the least fingerprint is taken,
 //! as long as there are few.
 
+use super::refute::pairs;
 use super::vector::Layout;
 use super::{EventId, Space, StateId};
 use crate::error::Error;
@@ -22,6 +23,14 @@ use rustc_hash::FxHashMap;
 
 /// So many ways to break ties are tried.
 const MAX_TIES: usize = 720;
+
+/// A vector that stands for another.
+pub(crate) struct Representative {
+    pub vector: Vec<u32>,
+    pub fingerprint: u64,
+    /// What each node is called in it.
+    pub to: Vec<usize>,
+}
 
 /// Finds representatives. One for each thread.
 pub(crate) struct Symmetry<'s> {
@@ -67,8 +76,19 @@ impl<'s> Symmetry<'s> {
         }
     }
 
-    /// The vector that stands for `vector`, and its fingerprint.
-    pub fn representative(&mut self, vector: &[u32]) -> Result<(Vec<u32>, u64), Error> {
+    /// The vectors that differ from `vector` in that two interchangeable nodes have changed places.
+    pub fn exchanged(&mut self, vector: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
+        let mut others = Vec::new();
+        for (a, b) in self.groups.clone().iter().flat_map(|group| pairs(group)) {
+            let mut swap: Vec<usize> = (0..self.layout.nodes).collect();
+            swap.swap(a, b);
+            others.push(self.rename(vector, &swap)?);
+        }
+        Ok(others)
+    }
+
+    /// The vector that stands for `vector`.
+    pub fn representative(&mut self, vector: &[u32]) -> Result<Representative, Error> {
         let signatures = self.signatures(vector);
         let mut to: Vec<usize> = (0..self.layout.nodes).collect();
         let mut ties: Vec<Vec<usize>> = Vec::new();
@@ -84,7 +104,7 @@ impl<'s> Symmetry<'s> {
             }
         }
         let first = self.rename(vector, &to)?;
-        let mut best = (self.layout.fingerprint(self.space, &first), first);
+        let mut best = (self.layout.fingerprint(self.space, &first), first, None);
         let base = best.clone();
         let mut open = Vec::new();
         for tie in ties {
@@ -104,11 +124,17 @@ impl<'s> Symmetry<'s> {
                 let other = self.rename(&base.1, &swap)?;
                 let fingerprint = self.layout.fingerprint(self.space, &other);
                 if fingerprint < best.0 {
-                    best = (fingerprint, other);
+                    best = (fingerprint, other, Some(swap));
                 }
             }
         }
-        Ok((best.1, best.0))
+        let (fingerprint, vector, swap) = best;
+        if let Some(swap) = swap {
+            for place in &mut to {
+                *place = swap[*place];
+            }
+        }
+        Ok(Representative { vector, fingerprint, to })
     }
 
     fn signatures(&mut self, vector: &[u32]) -> Vec<u64> {

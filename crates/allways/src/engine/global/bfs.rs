@@ -43,11 +43,12 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
         let todo = Todo::new(chunks);
         let probe = depth >= shared.budget.max_depth;
         if todo.chunks.len() == 1 || workers.len() == 1 {
-            workers[0].level(&todo, frontier, probe);
+            let first = &mut workers[0];
+            shared.guard(|| first.level(&todo, frontier, probe));
         } else {
             std::thread::scope(|scope| {
                 for worker in &mut workers {
-                    scope.spawn(|| worker.level(&todo, frontier, probe));
+                    scope.spawn(|| shared.guard(|| worker.level(&todo, frontier, probe)));
                 }
             });
         }
@@ -142,7 +143,7 @@ impl<'a> Breadth<'a> {
                 self.worker.shared.fail(error);
             }
             self.level.release(chunk);
-            self.worker.tell_bytes();
+            self.worker.tell_bytes(0);
             self.worker.shared.pulse(frontier, self.level.bytes());
         }
         self.output.seal(self.level);
@@ -217,7 +218,7 @@ impl<'a> Breadth<'a> {
                 break;
             }
             let candidates = batch.candidates_of(index);
-            if self.worker.leads_on(batch.vector(index), state.fingerprint, candidates)? {
+            if self.worker.leads_on(batch.vector(index), state.fingerprint, candidates, None)? {
                 self.worker.shared.bounded(Bound::Depth, false);
             }
         }

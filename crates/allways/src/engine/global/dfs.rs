@@ -39,13 +39,13 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
     })?;
     pool.give(tasks);
     if shared.threads == 1 {
-        first.run();
+        shared.guard(|| first.run());
         return Ok(());
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| first.run());
+        scope.spawn(|| shared.guard(|| first.run()));
         for _ in 1..shared.threads {
-            scope.spawn(|| Depth::new(shared, &pool).run());
+            scope.spawn(|| shared.guard(|| Depth::new(shared, &pool).run()));
         }
     });
     Ok(())
@@ -126,6 +126,8 @@ struct Depth<'a> {
     /// At this length the trail is worth a look for gaps.
     look_for_gaps: usize,
     pushes: u64,
+    /// States expanded since the bounds were looked at.
+    since: u64,
 }
 
 /// A state to be expanded.
@@ -204,6 +206,7 @@ impl<'a> Depth<'a> {
             trail: Vec::new(),
             look_for_gaps: LONG_TRAIL,
             pushes: 0,
+            since: 0,
         }
     }
 
@@ -226,22 +229,22 @@ impl<'a> Depth<'a> {
         self.trail.push(Trail { parent: NOWHERE, depth, fingerprint: task.fingerprint });
         let (mut batch, mut hand) = (Batch::default(), Batch::default());
         batch.add(&task.words, task.fingerprint, NOWHERE);
-        let mut since = 0;
         while !shared.is_over() {
             self.fill(&mut batch);
             if batch.states.is_empty() {
                 break;
             }
-            since += batch.states.len() as u64;
+            self.since += batch.states.len() as u64;
             self.expand(&mut batch, &mut hand)?;
             batch.clear();
             std::mem::swap(&mut batch, &mut hand);
             self.forget_trail(&mut batch);
-            if since >= PULSE {
-                since = 0;
-                self.worker.tell_bytes();
-                let stored = self.words.capacity() * 4 + self.stack.capacity() * size_of::<Entry>();
-                shared.pulse(self.stack.len() as u64, stored as u64);
+            if self.since >= PULSE {
+                self.since = 0;
+                let stack = self.words.capacity() * 4 + self.stack.capacity() * size_of::<Entry>();
+                let trail = self.trail.capacity() * size_of::<Trail>();
+                self.worker.tell_bytes((stack + trail) as u64);
+                shared.pulse(self.stack.len() as u64, 0);
             }
             if shared.threads > 1 && self.pool.hungry.load(Relaxed) > 0 && self.stack.len() > 1 {
                 self.share();
@@ -301,7 +304,9 @@ impl<'a> Depth<'a> {
             } else {
                 // At the depth bound: only look whether anything lies beyond.
                 shared.probed.fetch_add(steps, Relaxed);
-                if self.worker.leads_on(vector, state.fingerprint, found)? {
+                if !shared.is_bounded()
+                    && self.worker.leads_on(vector, state.fingerprint, found, session.as_ref())?
+                {
                     shared.bounded(Bound::Depth, false);
                 }
                 candidates.truncate(first);

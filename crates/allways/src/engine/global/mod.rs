@@ -42,6 +42,7 @@ pub(crate) fn search<N: Node>(
             determinism_guard: options.determinism_guard,
             verify_aux: options.verify_aux,
             symmetry: symmetry.is_some(),
+            exact: options.exact,
         },
     )?;
     let findings = explore(&space, options, budget, symmetry)?;

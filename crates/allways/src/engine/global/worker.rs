@@ -1,11 +1,12 @@
 //! What the threads of a global search share, and what each of them does alike in any order of
 //! exploration: insert, test properties, report.
 
-use crate::engine::FoundWhat;
 use crate::engine::budget::Budget;
 use crate::engine::expand::{Candidate, Expander, Touches};
+use crate::engine::{FoundWhat, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
+use crate::model::step::guarded;
 use crate::outcome::Bound;
 use crate::space::exact::ExactSet;
 use crate::space::symmetry::Symmetry;
@@ -137,6 +138,14 @@ impl<'a> Shared<'a> {
         self.over.load(Relaxed)
     }
 
+    /// Does the work of one thread. If it panics, it was code of the system outside of its handlers
+    /// (or the checker's own): the search cannot go on, but everybody is told.
+    pub fn guard(&self, work: impl FnOnce()) {
+        if let Err(message) = guarded(work) {
+            self.fail(panicked(message));
+        }
+    }
+
     /// The search cannot go on.
     pub fn fail(&self, error: Error) {
         self.ends().error.get_or_insert(error);
@@ -243,7 +252,8 @@ impl<'a> Worker<'a> {
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
             next: Vec::new(),
             found: Vec::new(),
-            recent: vec![0; if by_fingerprint { RECENT } else { 0 }],
+            // No fingerprint belongs where these are, not even zero.
+            recent: vec![1; if by_fingerprint { RECENT } else { 0 }],
             sorted: Vec::new(),
             watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             told_bytes: 0,
@@ -267,6 +277,7 @@ impl<'a> Worker<'a> {
         for vector in vectors {
             self.shared.generated.fetch_add(1, Relaxed);
             self.shared.initial.fetch_add(1, Relaxed);
+            self.check_blindness(&vector)?;
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
                 each(New { vector: &vector, fingerprint });
@@ -280,7 +291,10 @@ impl<'a> Worker<'a> {
 
     fn representative(&mut self, vector: Vec<u32>) -> Result<(Vec<u32>, u64), Error> {
         match &mut self.symmetry {
-            Some(symmetry) => symmetry.representative(&vector),
+            Some(symmetry) => {
+                let found = symmetry.representative(&vector)?;
+                Ok((found.vector, found.fingerprint))
+            }
             None => {
                 let fingerprint =
                     self.shared.space.layout().fingerprint(self.shared.space, &vector);
@@ -409,7 +423,10 @@ impl<'a> Worker<'a> {
                 self.check_blindness(&next)?;
             }
             let (next, fingerprint) = match &mut self.symmetry {
-                Some(symmetry) => symmetry.representative(&next)?,
+                Some(symmetry) => {
+                    let found = symmetry.representative(&next)?;
+                    (found.vector, found.fingerprint)
+                }
                 None => (next, candidate.fingerprint),
             };
             if self.insert(fingerprint, &next) {
@@ -420,18 +437,19 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Properties must not tell interchangeable nodes apart.
+    /// Properties must not tell interchangeable nodes apart: exchanging any two changes nothing.
     fn check_blindness(&mut self, vector: &[u32]) -> Result<(), Error> {
         let Some(symmetry) = &mut self.symmetry else { return Ok(()) };
-        let (other, _) = symmetry.representative(vector)?;
         let layout = self.expander.layout();
-        for property in 0..layout.properties.len() {
-            let here = self.expander.memo.test(property, layout, vector)?;
-            if here != self.expander.memo.test(property, layout, &other)? {
-                let name = self.shared.space.property_name(property);
-                return Err(Error::System(format!(
-                    "property `{name}` tells nodes apart that are declared interchangeable"
-                )));
+        for other in symmetry.exchanged(vector)? {
+            for property in 0..layout.properties.len() {
+                let here = self.expander.memo.test(property, layout, vector)?;
+                if here != self.expander.memo.test(property, layout, &other)? {
+                    let name = self.shared.space.property_name(property);
+                    return Err(Error::System(format!(
+                        "property `{name}` tells nodes apart that are declared interchangeable"
+                    )));
+                }
             }
         }
         Ok(())
@@ -493,18 +511,26 @@ impl<'a> Worker<'a> {
     }
 
     /// Whether some candidate of a state leads to a state that is not known.
+    ///
+    /// `session` is the one that this thread holds, if it holds one: it must not open another, which
+    /// could wait for somebody who waits for the first.
     pub fn leads_on(
         &mut self,
         vector: &[u32],
         fingerprint: u64,
         candidates: &[Candidate],
+        session: Option<&Session<'_>>,
     ) -> Result<bool, Error> {
         for candidate in candidates {
             if candidate.touches == Touches::Panic {
                 return Ok(true);
             }
             if self.by_fingerprint() {
-                if !self.shared.table.session(0, 0).contains(candidate.fingerprint) {
+                let known = match session {
+                    Some(session) => session.contains(candidate.fingerprint),
+                    None => self.shared.table.session(0, 0).contains(candidate.fingerprint),
+                };
+                if !known {
                     return Ok(true);
                 }
                 continue;
@@ -527,9 +553,9 @@ impl<'a> Worker<'a> {
         Ok(false)
     }
 
-    /// Adds this thread's numbers to the shared ones.
-    pub fn tell_bytes(&mut self) {
-        let bytes = self.expander.memo.bytes();
+    /// Tells how many bytes this thread uses: its memory of steps, and `more`.
+    pub fn tell_bytes(&mut self, more: u64) {
+        let bytes = self.expander.memo.bytes() + more;
         self.shared.memo_bytes.fetch_add(bytes.wrapping_sub(self.told_bytes), Relaxed);
         self.told_bytes = bytes;
     }
