@@ -201,8 +201,8 @@ impl<'s> Expander<'s> {
             // Most are plain steps of which only the fingerprint is needed now.
             let step = self.memo.step(code);
             let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
-            let wanted = flag::SIMPLE | flag::LAST;
-            if plain && step.flags & !flag::VIEWS == wanted && step.feed == 0 {
+            let (wanted, unwanted) = (flag::SIMPLE | flag::LAST, flag::PANIC | flag::TRIVIAL);
+            if plain && step.flags & (wanted | unwanted) == wanted && step.feed == 0 {
                 let reads = step.flags & flag::VIEWS != 0;
                 all.push(Candidate {
                     fingerprint: all.fingerprint.wrapping_add(step.delta),

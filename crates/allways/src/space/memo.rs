@@ -483,8 +483,12 @@ impl<'s> Memo<'s> {
         }
         let mut hash = 0u64;
         for (node, &state) in states.iter().enumerate() {
-            let views = self.state(node, state).views as usize;
-            hash = hash.wrapping_add(self.view_keys[views + property]);
+            // All that is needed of a known state is where its views are.
+            let views = match self.states[node].get(state as usize) {
+                Some(known) if known.views != u32::MAX => known.views,
+                _ => self.learn_state(node, state).views,
+            };
+            hash = hash.wrapping_add(self.view_keys[views as usize + property]);
         }
         let known = &self.tests[property].known;
         if known[1].contains(&hash) {
