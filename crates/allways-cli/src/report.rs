@@ -104,6 +104,13 @@ impl Report<'_> {
                 row(what, grouped(number));
             }
         }
+        // Of the deliveries looked up, how many their thread remembered.
+        if let (Some(lookups @ 1..), Some(misses)) =
+            (statistics.memo_lookups, statistics.memo_misses)
+        {
+            let share = 100.0 * lookups.saturating_sub(misses) as f64 / lookups as f64;
+            row("memo hits", format!("{share:.2} %"));
+        }
         row("elapsed", format!("{:.3} s", statistics.elapsed.as_secs_f64()));
         if let Some(memory) = statistics.peak_memory_bytes {
             row("peak memory", bytes(memory));

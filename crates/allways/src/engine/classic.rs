@@ -13,7 +13,7 @@
 
 use super::budget::Budget;
 use super::options::Options;
-use super::{Findings, Found, FoundWhat, all_witnessed};
+use super::{Findings, Found, FoundWhat, nothing_left};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
@@ -130,7 +130,7 @@ pub(crate) fn search<N: Node>(
         }
     }
     if findings.violation.is_none() && findings.bound.is_none() {
-        findings.stopped_early = all_witnessed(system, &findings.witnesses);
+        findings.stopped_early = nothing_left(witnessed(system, &findings.witnesses));
     }
     Ok(findings)
 }
@@ -257,7 +257,7 @@ impl<N: Node> Classic<'_, N> {
                 _ => {}
             }
         }
-        Ok(all_witnessed(self.system, &self.findings.witnesses))
+        Ok(nothing_left(witnessed(self.system, &self.findings.witnesses)))
     }
 
     fn violate(&mut self, what: FoundWhat) {
@@ -276,4 +276,13 @@ enum Visit<N: Node> {
     Known,
     /// There is more behind this state.
     Expand(Frame<N>),
+}
+
+/// The kind of each property, and whether it was witnessed.
+fn witnessed<N: Node>(
+    system: &System<N>,
+    witnesses: &[Option<Run>],
+) -> impl ExactSizeIterator<Item = (PropertyKind, bool)> {
+    let properties = system.properties.iter().zip(witnesses);
+    properties.map(|(property, run)| (property.kind, run.is_some()))
 }

@@ -201,12 +201,11 @@ pub(crate) fn panicked(message: String) -> Error {
     Error::Panicked { what: what.to_owned(), message }
 }
 
-/// Whether a search may stop: nothing is left that more states could refute or witness.
-pub(crate) fn all_witnessed<N: Node>(system: &System<N>, witnesses: &[Option<Run>]) -> bool {
-    !system.properties.is_empty()
-        && system
-            .properties
-            .iter()
-            .zip(witnesses)
-            .all(|(property, run)| property.kind == PropertyKind::Sometimes && run.is_some())
+/// Whether a search may stop: nothing is left that more states could refute or witness. Asked with
+/// the kind of each property and whether it was witnessed.
+pub(crate) fn nothing_left(
+    mut properties: impl ExactSizeIterator<Item = (PropertyKind, bool)>,
+) -> bool {
+    properties.len() > 0
+        && properties.all(|(kind, witnessed)| kind == PropertyKind::Sometimes && witnessed)
 }

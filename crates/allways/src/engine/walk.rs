@@ -8,7 +8,7 @@
 use super::budget::Budget;
 use super::expand::{Candidate, Expander, Touches};
 use super::options::Options;
-use super::{Findings, Found, FoundWhat, panicked};
+use super::{Findings, Found, FoundWhat, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
@@ -365,10 +365,6 @@ fn run_of(
 
 /// Whether there is nothing left to find or refute.
 fn all_witnessed(space: &dyn Space, witnesses: &[Option<(u64, Run)>]) -> bool {
-    let properties = &space.layout().properties;
-    !properties.is_empty()
-        && properties
-            .iter()
-            .zip(witnesses)
-            .all(|((kind, _), witness)| *kind == PropertyKind::Sometimes && witness.is_some())
+    let properties = space.layout().properties.iter().zip(witnesses);
+    nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())))
 }

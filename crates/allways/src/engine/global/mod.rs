@@ -17,10 +17,9 @@ mod worker;
 
 use super::budget::Budget;
 use super::options::{Options, Search};
-use super::{Findings, Found};
+use super::{Findings, Found, nothing_left};
 use crate::error::Error;
 use crate::model::node::Node;
-use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::Statistics;
 use crate::space::Space;
@@ -109,12 +108,9 @@ fn explore(
             None => None,
         });
     }
-    let properties = &space.layout().properties;
-    let stopped_early = !properties.is_empty()
-        && properties
-            .iter()
-            .zip(&witnesses)
-            .all(|((kind, _), witness)| *kind == PropertyKind::Sometimes && witness.is_some());
+    let properties = space.layout().properties.iter().zip(&witnesses);
+    let stopped_early =
+        nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())));
     let bound = if stopped_early { None } else { ends.bound };
     Ok(Findings { violation, witnesses, bound, stopped_early, statistics })
 }

@@ -3,7 +3,7 @@
 
 use crate::engine::budget::Budget;
 use crate::engine::expand::{Candidate, Expander, Touches};
-use crate::engine::{FoundWhat, panicked};
+use crate::engine::{FoundWhat, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
@@ -193,11 +193,8 @@ impl<'a> Shared<'a> {
         }
         self.ends().witnesses[property] = Some(path);
         // Only if there is nothing left to refute or to find.
-        let properties = self.space.layout().properties.iter();
-        let all = properties.zip(&self.witnessed).all(|((kind, _), witnessed)| {
-            *kind == PropertyKind::Sometimes && witnessed.load(Relaxed)
-        });
-        if all {
+        let properties = self.space.layout().properties.iter().zip(&self.witnessed);
+        if nothing_left(properties.map(|((kind, _), seen)| (*kind, seen.load(Relaxed)))) {
             self.over.store(true, Relaxed);
         }
     }
