@@ -12,6 +12,7 @@
 
 mod accumulator;
 mod history;
+mod lock;
 mod parameters;
 mod paxos;
 mod paxos_register;
@@ -81,6 +82,7 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        lock::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,
