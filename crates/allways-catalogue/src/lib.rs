@@ -17,6 +17,7 @@ mod parameters;
 mod paxos;
 mod paxos_register;
 mod paxos_roles;
+mod primary_backup;
 mod register;
 mod tree;
 mod two_phase_commit;
@@ -86,6 +87,7 @@ pub fn entries() -> &'static [Entry] {
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,
+        primary_backup::ENTRY,
         register::ENTRY,
         tree::ENTRY,
         two_phase_commit::ENTRY,

@@ -55,14 +55,14 @@ pub(crate) const ENTRY: Entry = Entry {
             defaults: &[("clients", "2"), ("crashes", "0"), ("drops", "0"), ("duplications", "1")],
         },
         Bug {
+            name: LOST_RELEASE,
+            about: "a client does not wait until its release is acknowledged, and it may be lost",
+            defaults: &[("clients", "2"), ("crashes", "0"), ("drops", "1"), ("duplications", "0")],
+        },
+        Bug {
             name: NO_FENCING,
             about: "the storage accepts a write with an older token",
             defaults: &[("clients", "2"), ("crashes", "1"), ("drops", "0"), ("duplications", "0")],
-        },
-        Bug {
-            name: NO_RETRY,
-            about: "a client asks once, and waits for ever if that or the answer is lost",
-            defaults: &[("clients", "1"), ("crashes", "0"), ("drops", "1"), ("duplications", "0")],
         },
         Bug {
             name: UNPERSISTED_TOKEN,
@@ -74,8 +74,8 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 const DUPLICATE_GRANTS: &str = "duplicate-grants";
+const LOST_RELEASE: &str = "lost-release";
 const NO_FENCING: &str = "no-fencing";
-const NO_RETRY: &str = "no-retry";
 const UNPERSISTED_TOKEN: &str = "unpersisted-token";
 
 const SERVER: Id = Id::new(0);
@@ -137,6 +137,7 @@ struct Client {
     /// How often it may still ask again for what it waits for.
     retries: u8,
     at_most: Retries,
+    lost_release: bool,
 }
 
 /// How often a client may ask again.
@@ -267,6 +268,9 @@ impl Client {
             }
             (Phase::Writing, Msg::Written(token)) if token == self.token => {
                 self.enter(Phase::Releasing, cx);
+                if self.lost_release {
+                    self.enter(Phase::Done, cx);
+                }
             }
             (Phase::Writing, Msg::Rejected(token)) if token == self.token => {
                 self.enter(Phase::Requesting, cx);
@@ -355,6 +359,14 @@ impl Rename for Retry {
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let budget = |name: &str| parameters.number(name) as u8;
+    let (crashes, drops) = (budget("crashes"), budget("drops"));
+    // A crash of the server loses who waits for the lock, and nothing else that was asked for.
+    let at_most = Retries { lock: drops + crashes, acknowledgement: drops };
+    Ok(Box::new(system(parameters, at_most)))
+}
+
+fn system(parameters: &Parameters, at_most: Retries) -> System<Process> {
+    let budget = |name: &str| parameters.number(name) as u8;
     let has = |bug: &str| parameters.bug() == Some(bug);
     let clients = parameters.number("clients");
     let (crashes, drops) = (budget("crashes"), budget("drops"));
@@ -367,13 +379,13 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
         unpersisted_token: has(UNPERSISTED_TOKEN),
     });
     let storage = Process::Storage(Storage { accepted: Vec::new(), no_fencing: has(NO_FENCING) });
-    let at_most = match has(NO_RETRY) {
-        true => Retries { lock: 0, acknowledgement: 0 },
-        // A crash of the server loses who waits for the lock, and nothing else that was asked for.
-        false => Retries { lock: drops + crashes, acknowledgement: drops },
-    };
-    let client =
-        Process::Client(Client { phase: Phase::Requesting, token: 0, retries: 0, at_most });
+    let client = Process::Client(Client {
+        phase: Phase::Requesting,
+        token: 0,
+        retries: 0,
+        at_most,
+        lost_release: has(LOST_RELEASE),
+    });
     let nodes = [server, storage].into_iter().chain(std::iter::repeat_n(client, clients));
     let holders = |phases: &[Option<Phase>]| {
         phases.iter().filter(|phase| **phase == Some(Phase::Writing)).count()
@@ -399,7 +411,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
         system = system
             .sometimes("two holders", view(Process::phase), move |phases| holders(phases) == 2);
     }
-    Ok(Box::new(system))
+    system
 }
 
 #[cfg(test)]
@@ -435,25 +447,40 @@ mod tests {
         assert_eq!(counts("lock", &sizes(["2", "0", "1", "0"])), (31_064, 134_375));
     }
 
-    /// Each bug, the property that it violates, and for each parameter that matters the value
-    /// that no longer shows it.
     #[test]
-    fn each_bug_breaks_what_it_should_and_needs_its_faults() {
-        let bugs: [(_, _, &[_]); 4] = [
-            (DUPLICATE_GRANTS, "every client gets its turn", &["clients", "duplications"]),
-            (NO_FENCING, "writes in the order of tokens", &["clients", "crashes"]),
-            (NO_RETRY, "every client gets its turn", &["drops"]),
-            (UNPERSISTED_TOKEN, "one client a token", &["clients", "crashes"]),
+    fn each_bug_breaks_what_it_should_and_needs_all_that_it_says() {
+        let properties = [
+            (DUPLICATE_GRANTS, "every client gets its turn"),
+            (LOST_RELEASE, "every client gets its turn"),
+            (NO_FENCING, "writes in the order of tokens"),
+            (UNPERSISTED_TOKEN, "one client a token"),
         ];
-        for (bug, property, needed) in bugs {
-            classic("lock", &[("bug", bug)]).assert_violated(property);
-            for parameter in needed {
-                let entry = ENTRY.bugs.iter().find(|entry| entry.name == bug).unwrap();
-                let (_, shows) = entry.defaults.iter().find(|(name, _)| name == parameter).unwrap();
+        for (bug, (name, property)) in ENTRY.bugs.iter().zip(properties) {
+            assert_eq!(bug.name, name);
+            classic("lock", &[("bug", name)]).assert_violated(property);
+            for (parameter, shows) in bug.defaults.iter().filter(|(_, shows)| *shows != "0") {
                 let fewer = (shows.parse::<u8>().unwrap() - 1).to_string();
-                classic("lock", &[("bug", bug), (parameter, &fewer)]).assert_holds();
+                classic("lock", &[("bug", name), (parameter, &fewer)]).assert_holds();
             }
         }
+    }
+
+    /// The last of these is what [`make`] says.
+    #[test]
+    fn a_client_that_asks_too_rarely_is_stuck() {
+        let check = |faults: [&str; 4], lock, acknowledgement| {
+            let parameters = ENTRY.parameters(&sizes(faults)).unwrap();
+            let options = Options { search: Search::Classic, ..Options::default() };
+            let system = system(&parameters, Retries { lock, acknowledgement });
+            system.try_check(&options).unwrap()
+        };
+        let crash = ["2", "1", "0", "0"];
+        check(crash, 0, 0).assert_violated("every client gets its turn");
+        check(crash, 1, 0).assert_holds();
+        let drop = ["1", "0", "1", "0"];
+        check(drop, 0, 1).assert_violated("every client gets its turn");
+        check(drop, 1, 0).assert_violated("every client gets its turn");
+        check(drop, 1, 1).assert_holds();
     }
 
     #[test]
