@@ -17,6 +17,9 @@
 //! every client gets its turn is judged where nothing can happen any more, and a client that could
 //! always ask again would never let it come to that. A request of a client that waits already
 //! changes nothing, so it stays in flight, and is there when the server has forgotten the first.
+//!
+//! That tokens are what makes such a lock safe is from Kleppmann, "How to do distributed locking"
+//! (2016). There a lease runs out; here a crash ends it. The bugs are ours.
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
@@ -401,6 +404,7 @@ fn system(parameters: &Parameters, at_most: Retries) -> System<Process> {
         .always("writes in the order of tokens", view(Process::accepted), |accepted| {
             accepted[STORAGE.index()].is_sorted()
         })
+        // Only a server that has forgotten its holder grants the lock to another.
         .always("one holder, and one more a crash", view(Process::phase), move |phases| {
             holders(phases) <= 1 + usize::from(crashes)
         })
@@ -455,6 +459,7 @@ mod tests {
             (NO_FENCING, "writes in the order of tokens"),
             (UNPERSISTED_TOKEN, "one client a token"),
         ];
+        assert_eq!(ENTRY.bugs.len(), properties.len());
         for (bug, (name, property)) in ENTRY.bugs.iter().zip(properties) {
             assert_eq!(bug.name, name);
             classic("lock", &[("bug", name)]).assert_violated(property);
@@ -465,7 +470,7 @@ mod tests {
         }
     }
 
-    /// The last of these is what [`make`] says.
+    /// For each fault, the last line has what [`make`] allows.
     #[test]
     fn a_client_that_asks_too_rarely_is_stuck() {
         let check = |faults: [&str; 4], lock, acknowledgement| {

@@ -21,7 +21,7 @@
 //! messages arrive after others on the same channel were lost.
 //!
 //! Here nodes do not crash, each node tries to take over once, and nothing is sent again without
-//! being asked for.
+//! being asked for. The bugs are ours.
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
