@@ -14,7 +14,10 @@ use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
 use crate::model::system::System;
 use crate::model::world::World;
+use crate::outcome::minimise::{MinimiseOptions, Minimised};
 use crate::outcome::replay::confirm;
+use crate::outcome::replayed::Replayed;
+use crate::outcome::saved::SavedRun;
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
 use options::{Engine, Options, Search};
@@ -81,7 +84,7 @@ impl<N: Node> System<N> {
             (_, Search::Bfs) => ("global bfs", global::search(self, options, &budget)?),
             (_, Search::Dfs) => ("global dfs", global::search(self, options, &budget)?),
         };
-        conclude(self, name, findings, &budget)
+        conclude(self, name, findings, options, &budget)
     }
 }
 
@@ -107,6 +110,24 @@ pub trait Checkable: Send + Sync {
 
     /// The names of the properties with their kinds.
     fn property_names(&self) -> Vec<(String, PropertyKind)>;
+
+    /// Carries out a saved run: see [`System::replay`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
+
+    /// Makes the run of a violation smaller: see [`System::minimise`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn minimise(
+        &self,
+        violation: &Violation,
+        options: &MinimiseOptions,
+    ) -> Result<(Violation, Minimised), Error>;
 }
 
 impl<N: Node> Checkable for System<N> {
@@ -117,6 +138,18 @@ impl<N: Node> Checkable for System<N> {
     fn property_names(&self) -> Vec<(String, PropertyKind)> {
         self.properties().map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
+
+    fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
+        System::replay(self, saved)
+    }
+
+    fn minimise(
+        &self,
+        violation: &Violation,
+        options: &MinimiseOptions,
+    ) -> Result<(Violation, Minimised), Error> {
+        System::minimise(self, violation, options)
+    }
 }
 
 /// Turns findings into an outcome: confirms the violation by replay and settles the verdict.
@@ -124,6 +157,7 @@ fn conclude<N: Node>(
     system: &System<N>,
     engine: &str,
     findings: Findings,
+    options: &Options,
     budget: &Budget,
 ) -> Result<Outcome, Error> {
     let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
@@ -176,12 +210,26 @@ fn conclude<N: Node>(
     };
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
+    let minimised = match &mut violation {
+        Some(violation) if options.minimise && violation.cause != Cause::NeverReached => {
+            let is_shortest = engine == "global bfs";
+            let options = MinimiseOptions::within_a_check(options, is_shortest);
+            // A violation is worth more than a small one: what keeps it from becoming smaller (user
+            // code that fails where the search has not been) is no reason not to report it.
+            system.minimise(violation, &options).ok().map(|(smaller, minimised)| {
+                *violation = smaller;
+                minimised
+            })
+        }
+        _ => None,
+    };
     Ok(Outcome {
         verdict,
         complete,
         bounded_by: bound,
         engine: engine.to_owned(),
         violation,
+        minimised,
         witnesses: found,
         statistics,
     })

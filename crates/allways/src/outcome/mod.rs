@@ -1,9 +1,13 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
+pub(crate) mod minimise;
 pub(crate) mod replay;
+pub(crate) mod replayed;
+pub(crate) mod saved;
 pub(crate) mod story;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};
+use minimise::Minimised;
 use std::fmt;
 use std::time::Duration;
 
@@ -200,6 +204,8 @@ pub struct Outcome {
     pub engine: String,
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
+    /// By how much the run of the violation was made smaller; `None` if nobody tried.
+    pub minimised: Option<Minimised>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
     /// What the search did.
@@ -235,7 +241,12 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
-            (Some(violation), _) => write!(f, "{violation}")?,
+            (Some(violation), _) => {
+                write!(f, "{violation}")?;
+                if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
+                    writeln!(f, "minimised: {minimised}")?;
+                }
+            }
             (None, Verdict::Holds) if self.complete => writeln!(f, "holds, complete")?,
             (None, Verdict::Holds) => writeln!(f, "holds; stopped as soon as that was known")?,
             (None, _) => writeln!(

@@ -58,7 +58,7 @@ pub(crate) fn replay<N: Node>(
 }
 
 /// Adds every world that an event of a run may lead to, and what it may panic with.
-fn follow<N: Node>(
+pub(super) fn follow<N: Node>(
     system: &System<N>,
     world: &World<N>,
     event: &RunEvent,
