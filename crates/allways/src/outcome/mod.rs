@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod ledger;
 pub(crate) mod past;
+pub(crate) mod render;
 pub(crate) mod replay;
 pub(crate) mod shown;
 pub(crate) mod story;
