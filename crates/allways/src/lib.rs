@@ -40,6 +40,7 @@ pub use model::property::{AllEqual, PropertyKind, View, view};
 pub use model::rename::{ByNode, Rename, Renaming};
 pub use model::system::{MAX_NODES, System};
 pub use outcome::minimise::{MinimiseOptions, Minimised, RunSize};
+pub use outcome::render::text::TextOptions;
 pub use outcome::replayed::Replayed;
 pub use outcome::saved::SavedRun;
 pub use outcome::story::{

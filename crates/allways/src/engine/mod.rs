@@ -18,6 +18,8 @@ use crate::outcome::minimise::{MinimiseOptions, Minimised};
 use crate::outcome::replay::confirm;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
+use crate::outcome::story::Story;
+use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
 use options::{Engine, Options, Search};
@@ -118,6 +120,13 @@ pub trait Checkable: Send + Sync {
     /// See [`Error`].
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
 
+    /// Tells the run of a violation in full: see [`System::violation_story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error>;
+
     /// Makes the run of a violation smaller: see [`System::minimise`].
     ///
     /// # Errors
@@ -141,6 +150,10 @@ impl<N: Node> Checkable for System<N> {
 
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
         System::replay(self, saved)
+    }
+
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
+        System::violation_story(self, violation)
     }
 
     fn minimise(
@@ -188,9 +201,10 @@ fn conclude<N: Node>(
         }
         match witnesses.get(index).cloned().flatten() {
             Some(mut run) => {
-                confirm(system, &run, &Cause::Always, Some(index))?;
+                let shows = Shows { cause: &Cause::Always, property: Some(index) };
+                let (_, story) = confirmed(system, &run, shows)?;
                 run.start_choices = World::start_choices(system, run.start)?;
-                found.push(Witness { property: property.name.clone(), run });
+                found.push(Witness { property: property.name.clone(), run, story });
             }
             None if complete && violation.is_none() => {
                 violation = Some(Violation {
@@ -223,6 +237,13 @@ fn conclude<N: Node>(
         }
         _ => None,
     };
+    let story = match &violation {
+        Some(violation) if violation.run.events.len() <= MAX_TOLD => match violation.cause {
+            Cause::NeverReached => None,
+            _ => Some(tell_violation(system, violation)?),
+        },
+        _ => None,
+    };
     Ok(Outcome {
         verdict,
         complete,
@@ -230,9 +251,24 @@ fn conclude<N: Node>(
         engine: engine.to_owned(),
         violation,
         minimised,
+        story,
         witnesses: found,
         statistics,
     })
+}
+
+/// Confirms by replay that a run shows what it should, and tells it if it is not too long; returns
+/// also what the property reads at its end.
+fn confirmed<N: Node>(
+    system: &System<N>,
+    run: &Run,
+    shows: Shows<'_>,
+) -> Result<(Vec<String>, Option<Story>), Error> {
+    if run.events.len() > MAX_TOLD {
+        return Ok((confirm(system, run, shows.cause, shows.property)?, None));
+    }
+    let (reads, story) = confirm_and_tell(system, run, shows)?;
+    Ok((reads, Some(story)))
 }
 
 /// The most memory that this process has had, where the system tells.
