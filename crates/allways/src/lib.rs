@@ -39,6 +39,7 @@ pub use model::observer::{Observer, Seen};
 pub use model::property::{AllEqual, PropertyKind, View, view};
 pub use model::rename::{ByNode, Rename, Renaming};
 pub use model::system::{MAX_NODES, System};
+pub use outcome::render::{About, Format};
 pub use outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };

@@ -1,6 +1,8 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
+pub(crate) mod render;
 pub(crate) mod replay;
+pub(crate) mod shown;
 pub(crate) mod story;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};

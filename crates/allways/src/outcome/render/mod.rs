@@ -1,0 +1,23 @@
+//! A [`Story`] in the formats that people and other tools read; one file each.
+
+mod about;
+mod diagram;
+mod dot;
+mod format;
+mod html;
+mod itf;
+mod json;
+mod junit;
+mod mermaid;
+mod pretty;
+#[cfg(test)]
+mod sample;
+mod shiviz;
+mod svg;
+mod test;
+mod words;
+#[cfg(test)]
+mod xml;
+
+pub use about::About;
+pub use format::Format;
