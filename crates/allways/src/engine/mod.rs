@@ -15,6 +15,8 @@ use crate::model::step::guarded;
 use crate::model::system::System;
 use crate::model::world::World;
 use crate::outcome::replay::confirm;
+use crate::outcome::story::Story;
+use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
 use options::{Engine, Options, Search};
@@ -127,6 +129,7 @@ fn conclude<N: Node>(
     budget: &Budget,
 ) -> Result<Outcome, Error> {
     let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
+    let mut story = None;
     let mut violation = match violation {
         Some(Found { what, mut run }) => {
             let (cause, property) = match &what {
@@ -134,7 +137,9 @@ fn conclude<N: Node>(
                 FoundWhat::Stuck(property) => (Cause::Stuck, Some(*property)),
                 FoundWhat::Panic(_) => (Cause::Panic, None),
             };
-            let reads = confirm(system, &run, &cause, property)?;
+            let shows = Shows { cause: &cause, property };
+            let (reads, told) = confirmed(system, &run, shows)?;
+            story = told;
             run.start_choices = World::start_choices(system, run.start)?;
             let property = match what {
                 FoundWhat::Always(property) | FoundWhat::Stuck(property) => {
@@ -154,9 +159,10 @@ fn conclude<N: Node>(
         }
         match witnesses.get(index).cloned().flatten() {
             Some(mut run) => {
-                confirm(system, &run, &Cause::Always, Some(index))?;
+                let shows = Shows { cause: &Cause::Always, property: Some(index) };
+                let (_, story) = confirmed(system, &run, shows)?;
                 run.start_choices = World::start_choices(system, run.start)?;
-                found.push(Witness { property: property.name.clone(), run });
+                found.push(Witness { property: property.name.clone(), run, story });
             }
             None if complete && violation.is_none() => {
                 violation = Some(Violation {
@@ -182,9 +188,24 @@ fn conclude<N: Node>(
         bounded_by: bound,
         engine: engine.to_owned(),
         violation,
+        story,
         witnesses: found,
         statistics,
     })
+}
+
+/// Confirms by replay that a run shows what it should, and tells it if it is not too long; returns
+/// also what the property reads at its end.
+fn confirmed<N: Node>(
+    system: &System<N>,
+    run: &Run,
+    shows: Shows<'_>,
+) -> Result<(Vec<String>, Option<Story>), Error> {
+    if run.events.len() > MAX_TOLD {
+        return Ok((confirm(system, run, shows.cause, shows.property)?, None));
+    }
+    let (reads, story) = confirm_and_tell(system, run, shows)?;
+    Ok((reads, Some(story)))
 }
 
 /// The most memory that this process has had, where the system tells.

@@ -1,13 +1,18 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
 pub(crate) mod render;
+pub(crate) mod changes;
+pub(crate) mod ledger;
+pub(crate) mod past;
 pub(crate) mod replay;
 pub(crate) mod shown;
 pub(crate) mod story;
+pub(crate) mod tell;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};
 use std::fmt;
 use std::time::Duration;
+use story::Story;
 
 /// What a check says.
 ///
@@ -132,6 +137,8 @@ pub struct Witness {
     pub property: String,
     /// A run after which it holds.
     pub run: Run,
+    /// The run told in full, unless it is too long for that.
+    pub story: Option<Story>,
 }
 
 /// What a search did. A number that an engine does not have is `None`.
@@ -202,6 +209,9 @@ pub struct Outcome {
     pub engine: String,
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
+    /// The run of the violation told in full, unless there is none or it is too long for that
+    /// (more than 5,000 events: see [`System::story`](crate::System::story)).
+    pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
     /// What the search did.
