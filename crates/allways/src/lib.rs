@@ -43,6 +43,7 @@ pub use outcome::minimise::{MinimiseOptions, Minimised, RunSize};
 pub use outcome::render::text::TextOptions;
 pub use outcome::replayed::Replayed;
 pub use outcome::saved::SavedRun;
+pub use outcome::render::{About, Format};
 pub use outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };

@@ -7,7 +7,7 @@
 use super::ending;
 use super::lanes::{Cells, Lanes, mark_of};
 use super::measure::{clip, width, wrap};
-use super::words::{self, Said};
+use super::sentences::{self, Said};
 use crate::outcome::RunEventKind;
 use crate::outcome::story::Story;
 
@@ -309,7 +309,7 @@ impl Page {
     /// What nodes send, set and output while they start.
     fn what_starts_do(&mut self, story: &Story, lanes: Option<&Lanes>, column: usize) {
         for node in 0..story.starts.len() {
-            let details = words::start(story, node, self.signs);
+            let details = sentences::start(story, node, self.signs);
             if details.is_empty() {
                 continue;
             }
@@ -359,7 +359,7 @@ impl Page {
         };
         let across = matches!(step.event.kind, RunEventKind::Partition | RunEventKind::Heal);
         let (mark, _) = mark_of(step.event.kind, step.panic.is_some(), self.signs);
-        let mut text = words::event(story, at);
+        let mut text = sentences::event(story, at);
         if lanes.is_none() {
             let node = step.event.node.filter(|_| step.event.kind != RunEventKind::Drop);
             let node = node.map(|node| format!("node {node} "));
@@ -398,7 +398,7 @@ impl Page {
             }
         }
         if matters {
-            let details = words::details(story, step, self.signs, room.saturating_sub(2).max(1));
+            let details = sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
             self.details(lanes.as_deref(), &details, column, dimmed);
         }
     }

@@ -1,199 +1,188 @@
-//! A step and the end of a story in words: what stands beside the diagram.
+//! Words that several formats share, and text made safe to put into them.
 
-use super::measure::{clip, width};
-use super::text::{Signs, Style};
-use crate::outcome::RunEventKind;
-use crate::outcome::changes::changes;
-use crate::outcome::shown::Shown;
-use crate::outcome::story::{Change, Story, StoryStep};
+use crate::outcome::story::{Story, StoryEnding, StoryStep};
+use crate::outcome::{Cause, RunEventKind};
 
-/// A line of text and how it looks; it may be too long, and may be cut after so many lines.
-pub(crate) struct Said {
-    pub text: String,
-    pub style: Style,
-    pub lines: usize,
-}
-
-fn said(text: String, style: Style, lines: usize) -> Said {
-    Said { text, style, lines }
-}
-
-/// What happens at a step.
-pub(crate) fn event(story: &Story, at: usize) -> String {
-    let step = &story.steps[at];
-    let event = &step.event;
-    let what = &event.what;
-    let envelope = step.envelope.map(|number| &story.envelopes[number]);
-    let sent = match envelope.map(|envelope| envelope.sent_at) {
-        None => String::new(),
-        Some(None) => ", sent at the start".to_owned(),
-        Some(Some(step)) => format!(", sent at {}", step + 1),
-    };
-    let from = event.from.unwrap_or_default();
-    let down = event.kind != RunEventKind::Drop && !step.lost.is_empty();
-    match event.kind {
-        RunEventKind::Message | RunEventKind::Duplicate => {
-            let again = envelope.is_some_and(|e| e.handled_at.first().is_some_and(|&f| f < at));
-            let again = if again { ", handled once more" } else { "" };
-            let copy = match event.kind {
-                RunEventKind::Duplicate => "; a copy stays in flight",
-                _ => "",
-            };
-            let node = event.node.unwrap_or_default();
-            let lost = step.envelope.is_some_and(|number| step.lost.contains(&number));
-            let lost =
-                if lost && down { format!("; lost, node {node} is down") } else { String::new() };
-            format!("{what} from {from}{sent}{again}{copy}{lost}")
-        }
-        RunEventKind::Timer => format!("timer {what}"),
-        RunEventKind::Call => format!("call {what}"),
-        RunEventKind::Crash => "crashes".to_owned(),
-        RunEventKind::Restart => "restarts".to_owned(),
-        RunEventKind::Drop => {
-            let to = event.node.unwrap_or_default();
-            format!("{what} from {from} to {to} is dropped{sent}")
-        }
-        RunEventKind::Partition => format!("the network parts: {} ", groups(story, what)),
-        RunEventKind::Heal => "the partition heals ".to_owned(),
-    }
-}
-
-/// The groups of a partition: `0 | 1, 2`. Nodes that are in none form one more.
-fn groups(story: &Story, what: &str) -> String {
-    let Shown::List(groups) = Shown::read(what) else { return what.to_owned() };
-    let mut named = Vec::new();
-    let mut parts = Vec::new();
-    for group in &groups {
-        let Shown::List(nodes) = group else { return what.to_owned() };
-        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-        parts.push(nodes.join(", "));
-        named.extend(nodes);
-    }
-    let rest = (0..story.nodes.len()).map(|node| node.to_string());
-    let rest: Vec<String> = rest.filter(|node| !named.contains(node)).collect();
-    if !rest.is_empty() {
-        parts.push(rest.join(", "));
-    }
-    parts.join(" | ")
-}
-
-/// What a step did, besides happening; `room` is how wide a line is.
-pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usize) -> Vec<Said> {
-    let mut all = Vec::new();
-    if !step.event.choices.is_empty() {
-        all.push(said(format!("chooses {}", listed(&step.event.choices)), Style::Plain, 2));
-    }
-    let changed = step.changes.iter().filter(|change| !change.auxiliary);
-    all.extend(changed.map(|change| said(fitted(change, signs, room), Style::Change, 2)));
-    all.extend(sends(story, &step.sent, step, signs));
-    all.extend(timers(&step.timers_set, &step.timers_cancelled, step.event.kind));
-    all.extend(outputs(&step.outputs));
-    let sent_now = |number: &&usize| step.sent.contains(number) || step.envelope == Some(**number);
-    for &number in step.lost.iter().filter(|number| !sent_now(number)) {
-        let envelope = &story.envelopes[number];
-        let from = envelope.from.unwrap_or_default();
-        let text =
-            format!("{} {} from {from} to {} is lost", signs.lost, envelope.what, envelope.to);
-        all.push(said(text, Style::Fault, 2));
-    }
-    for observed in &step.observed {
-        let name = &story.observers[observed.observer];
-        let changes: Vec<String> = changes(&observed.before, &observed.after)
-            .iter()
-            .map(|change| signs.plain(&change.to_string()))
-            .collect();
-        let text = format!("{name}: {}", changes.join(", "));
-        // A long history says at every step what the steps say anyway.
-        if width(&text) <= room {
-            all.push(said(text, Style::Dim, 1));
-        }
-    }
-    if let Some(message) = &step.panic {
-        all.push(said(format!("panics: {message}"), Style::Fault, 4));
-    }
-    all
-}
-
-/// What a node does while it starts, besides starting.
-pub(crate) fn start(story: &Story, node: usize, signs: &Signs) -> Vec<Said> {
-    let start = &story.starts[node];
-    let mut all = Vec::new();
-    if !start.choices.is_empty() {
-        all.push(said(format!("chooses {}", listed(&start.choices)), Style::Plain, 2));
-    }
-    let sends = grouped_sends(story, &start.sent).into_iter();
-    all.extend(sends.map(|(to, what)| said(sent_to(&to, &what, signs), Style::Send, 3)));
-    all.extend(timers(&start.timers, &[], RunEventKind::Restart));
-    all.extend(outputs(&start.outputs));
-    all
-}
-
-fn listed(items: &[impl ToString]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// A change that is not longer than two lines, if that can be.
-fn fitted(change: &Change, signs: &Signs, room: usize) -> String {
-    let most = (2 * room).saturating_sub(6);
-    let (before, after) = (width(&change.before), width(&change.after));
-    let rest = most.saturating_sub(width(&change.path) + 5);
-    if before + after <= rest {
-        return change.to_string();
-    }
-    // What is now matters more than what was.
-    let before = before.min((rest / 3).max(rest.saturating_sub(after)));
-    let after = after.min(rest.saturating_sub(before));
-    Change {
-        path: change.path.clone(),
-        before: clip(&change.before, before.max(1), signs.ellipsis),
-        after: clip(&change.after, after.max(1), signs.ellipsis),
-        auxiliary: change.auxiliary,
-    }
-    .to_string()
-}
-
-/// What was sent, equal messages together: for each the receivers and the message.
-fn grouped_sends(story: &Story, sent: &[usize]) -> Vec<(Vec<usize>, String)> {
-    let mut groups: Vec<(Vec<usize>, String)> = Vec::new();
-    for envelope in sent.iter().map(|&number| &story.envelopes[number]) {
-        if envelope.from.is_none() {
-            continue;
-        }
-        match groups.iter_mut().find(|(_, what)| *what == envelope.what) {
-            Some((to, _)) => to.push(envelope.to),
-            None => groups.push((vec![envelope.to], envelope.what.clone())),
-        }
-    }
-    groups
-}
-
-fn sent_to(to: &[usize], what: &str, signs: &Signs) -> String {
-    format!("{} {}: {what}", signs.to, listed(to))
-}
-
-fn sends(story: &Story, sent: &[usize], step: &StoryStep, signs: &Signs) -> Vec<Said> {
-    let (lost, kept): (Vec<usize>, Vec<usize>) =
-        sent.iter().partition(|number| step.lost.contains(number));
-    let mut all = Vec::new();
-    for (to, what) in grouped_sends(story, &kept) {
-        all.push(said(sent_to(&to, &what, signs), Style::Send, 3));
-    }
-    for (to, what) in grouped_sends(story, &lost) {
-        let text = format!("{} {}", sent_to(&to, &what, signs), signs.lost);
-        all.push(said(format!("{text} lost to the partition"), Style::Fault, 3));
-    }
-    all
-}
-
-fn timers(set: &[String], cancelled: &[String], kind: RunEventKind) -> Vec<Said> {
-    let cancels = if kind == RunEventKind::Crash { "loses timer" } else { "cancels timer" };
-    [("sets timer", set), (cancels, cancelled)]
-        .into_iter()
-        .filter(|(_, timers)| !timers.is_empty())
-        .map(|(what, timers)| said(format!("{what} {}", timers.join(", ")), Style::Timer, 2))
+/// Text in one line without characters that a format or a terminal could take for commands:
+/// control characters, and those that change the direction of what follows.
+pub(super) fn plain(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\t' | '\r' => Some(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => None,
+            c if c.is_control() => None,
+            c => Some(c),
+        })
         .collect()
 }
 
-fn outputs(outputs: &[String]) -> Vec<Said> {
-    outputs.iter().map(|output| said(format!("outputs {output}"), Style::Call, 3)).collect()
+/// Text as the content or an attribute of XML or HTML, without control characters.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// At most this many characters, the last an ellipsis if some are left out.
+pub(super) fn clip(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    let mut clipped: String = text.chars().take(length.saturating_sub(1)).collect();
+    clipped.truncate(clipped.trim_end().len());
+    clipped.push('…');
+    clipped
+}
+
+/// The text in lines of at most this many characters, broken at spaces where possible; what does
+/// not fit into `lines` lines is left out.
+pub(super) fn wrap(text: &str, length: usize, lines: usize) -> Vec<String> {
+    let mut wrapped = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if wrapped.len() + 1 >= lines || rest.chars().count() <= length {
+            wrapped.push(clip(rest, length));
+            break;
+        }
+        let end = rest.char_indices().nth(length).map_or(rest.len(), |(index, _)| index);
+        let fits = rest[end..].starts_with(' ');
+        let at = if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
+        wrapped.push(rest[..at].trim_end().to_owned());
+        rest = rest[at..].trim_start();
+    }
+    wrapped
+}
+
+/// What something is called where there is room for `length` characters: all of it if it fits,
+/// otherwise the name of its variant.
+pub(super) fn short(what: &str, length: usize) -> String {
+    let what = plain(what);
+    let what = what.trim();
+    if what.chars().count() <= length {
+        return what.to_owned();
+    }
+    let name: String = what.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    clip(if name.is_empty() { what } else { &name }, length)
+}
+
+/// What the run shows, in one line.
+pub(super) fn headline(story: &Story) -> String {
+    let Some(ending) = &story.ending else {
+        return match story.steps.len() {
+            1 => "a run of 1 event".to_owned(),
+            events => format!("a run of {events} events"),
+        };
+    };
+    let name = plain(&ending.property);
+    match ending.cause {
+        Some(Cause::Panic) => format!("violated: a handler panicked: {name}"),
+        Some(Cause::NeverReached) => {
+            format!("violated: sometimes `{name}`: no reachable state satisfies it")
+        }
+        Some(_) => match ending.kind {
+            Some(kind) => format!("violated: {kind} `{name}`"),
+            None => format!("violated: `{name}`"),
+        },
+        None => match ending.kind {
+            Some(kind) => format!("{kind} `{name}` holds at the end"),
+            None => format!("`{name}` holds at the end"),
+        },
+    }
+}
+
+/// What the run ends with, as a heading for what the property reads there.
+pub(super) fn reads_heading(ending: &StoryEnding) -> &'static str {
+    match (&ending.cause, ending.reads.is_empty()) {
+        (_, true) => "",
+        (Some(_), _) => "what breaks it, at the end",
+        (None, _) => "what it reads at the end",
+    }
+}
+
+/// Who each of [`StoryEnding::reads`] is of.
+pub(super) fn reader<'a>(story: &'a Story, ending: &StoryEnding, index: usize) -> &'a str {
+    let names = if ending.observer.is_some() { &story.observers } else { &story.nodes };
+    names.get(ending.observer.unwrap_or(index)).map_or("", |name| name)
+}
+
+/// Whether what is read there breaks the property.
+pub(super) fn breaks(ending: &StoryEnding, index: usize) -> bool {
+    ending.cause.is_some() && (ending.observer.is_some() || ending.culprits.contains(&index))
+}
+
+/// Whether the run ends in a violation with this step.
+pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
+    step + 1 == story.steps.len() && story.ending.as_ref().is_some_and(|end| end.cause.is_some())
+}
+
+/// What the step changed, one line each, auxiliary fields left out.
+pub(super) fn changes(step: &StoryStep) -> Vec<String> {
+    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { plain(text) };
+    let one = |path: &str, before: &str, after: &str| {
+        let path = if path.is_empty() { String::new() } else { format!("{}: ", plain(path)) };
+        format!("{path}{} → {}", shown(before), shown(after))
+    };
+    let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
+        .map(|change| one(&change.path, &change.before, &change.after))
+        .collect();
+    lines.extend(step.outputs.iter().map(|output| format!("tells the world {}", plain(output))));
+    lines.extend(step.timers_set.iter().map(|timer| format!("sets timer {}", plain(timer))));
+    lines.extend(step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))));
+    lines.extend(step.panic.iter().map(|message| format!("panics: {}", plain(message))));
+    lines
+}
+
+/// The class of a kind of event in SVG and HTML.
+pub(super) fn class(kind: RunEventKind) -> &'static str {
+    match kind {
+        RunEventKind::Message | RunEventKind::Duplicate => "message",
+        RunEventKind::Timer => "timer",
+        RunEventKind::Call => "call",
+        RunEventKind::Crash => "crash",
+        RunEventKind::Restart => "restart",
+        RunEventKind::Drop => "drop",
+        RunEventKind::Partition => "partition",
+        RunEventKind::Heal => "heal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_and_markup_do_not_survive() {
+        assert_eq!(escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"), "a&lt;b&gt;&amp;&quot;&#39;[31m z");
+    }
+
+    #[test]
+    fn text_is_clipped_by_characters_not_bytes() {
+        assert_eq!(clip("äöüß", 3), "äö…");
+        assert_eq!(clip("äöü", 3), "äöü");
+        assert_eq!(clip("ab cd", 4), "ab…");
+    }
+
+    #[test]
+    fn text_wraps_at_spaces_and_long_words_are_cut() {
+        assert_eq!(wrap("one two three", 7, 9), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh", 3, 9), ["abc", "def", "gh"]);
+        assert_eq!(wrap("one two three four", 7, 2), ["one two", "three…"]);
+        assert!(wrap("", 7, 2).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_called_by_its_variant() {
+        assert_eq!(short("Accept { value: 10 }", 9), "Accept");
+        assert_eq!(short("Ack(1)", 9), "Ack(1)");
+        assert_eq!(short("(1, 2, 3, 4)", 5), "(1,…");
+    }
 }
