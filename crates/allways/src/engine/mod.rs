@@ -4,6 +4,7 @@ pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod expand;
 pub(crate) mod global;
+pub(crate) mod goals;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod walk;
@@ -13,15 +14,19 @@ use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
 use crate::model::system::System;
+use crate::model::tally::Tally;
 use crate::model::world::World;
+use crate::outcome::coverage::Coverage;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
 use crate::outcome::replay::confirm;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
 use crate::outcome::story::Story;
 use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
+use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use goals::GoalFound;
 use options::{Engine, Options, Search};
 
 /// What an engine has found when it ends.
@@ -35,6 +40,13 @@ pub(crate) struct Findings {
     /// Set when all there was to find was found before everything was explored.
     pub stopped_early: bool,
     pub statistics: Statistics,
+    /// What handlers were seen to do, if the engine knows.
+    pub tally: Option<Tally>,
+    /// What was seen of the properties that name their conjuncts.
+    pub goals: Vec<GoalFound<Run>>,
+    /// For each property, whether what it reads was the same in every state met; empty if that is
+    /// not known.
+    pub constant: Vec<bool>,
 }
 
 /// A violation, not yet confirmed.
@@ -173,7 +185,7 @@ fn conclude<N: Node>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Outcome, Error> {
-    let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
+    let Findings { violation, witnesses, bound, stopped_early, mut statistics, .. } = findings;
     let mut violation = match violation {
         Some(Found { what, mut run }) => {
             let (cause, property) = match &what {
@@ -222,6 +234,15 @@ fn conclude<N: Node>(
         (None, Some(_)) => Verdict::Inconclusive,
         (None, None) => Verdict::Holds,
     };
+    let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
+    let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
+    let facts = Facts {
+        complete,
+        violation: violation.as_ref(),
+        coverage: coverage.as_ref(),
+        constant: &findings.constant,
+    };
+    let warnings = warnings(system, &facts)?;
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
@@ -253,6 +274,9 @@ fn conclude<N: Node>(
         minimised,
         story,
         witnesses: found,
+        goals,
+        coverage,
+        warnings,
         statistics,
     })
 }

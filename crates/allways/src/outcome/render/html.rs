@@ -247,9 +247,8 @@ fn envelope_data(envelope: &StoryEnvelope, texts: &mut Texts) -> Value {
 }
 
 fn ending_data(ending: &StoryEnding, texts: &mut Texts) -> Value {
-    let mut places = |reads: &[String]| -> Vec<usize> {
-        reads.iter().map(|read| texts.place(read)).collect()
-    };
+    let mut places =
+        |reads: &[String]| -> Vec<usize> { reads.iter().map(|read| texts.place(read)).collect() };
     json!({
         "property": ending.property,
         "violated": ending.cause.is_some(),

@@ -55,7 +55,8 @@ pub(super) fn wrap(text: &str, length: usize, lines: usize) -> Vec<String> {
         }
         let end = rest.char_indices().nth(length).map_or(rest.len(), |(index, _)| index);
         let fits = rest[end..].starts_with(' ');
-        let at = if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
+        let at =
+            if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
         wrapped.push(rest[..at].trim_end().to_owned());
         rest = rest[at..].trim_start();
     }
@@ -136,7 +137,9 @@ pub(super) fn changes(step: &StoryStep) -> Vec<String> {
         .collect();
     lines.extend(step.outputs.iter().map(|output| format!("tells the world {}", plain(output))));
     lines.extend(step.timers_set.iter().map(|timer| format!("sets timer {}", plain(timer))));
-    lines.extend(step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))));
+    lines.extend(
+        step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))),
+    );
     lines.extend(step.panic.iter().map(|message| format!("panics: {}", plain(message))));
     lines
 }
@@ -161,7 +164,10 @@ mod tests {
 
     #[test]
     fn control_characters_and_markup_do_not_survive() {
-        assert_eq!(escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"), "a&lt;b&gt;&amp;&quot;&#39;[31m z");
+        assert_eq!(
+            escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"),
+            "a&lt;b&gt;&amp;&quot;&#39;[31m z"
+        );
     }
 
     #[test]
