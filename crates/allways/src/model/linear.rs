@@ -450,8 +450,13 @@ mod tests {
 
     #[test]
     fn a_history_reads_client_by_client() {
-        let events =
-            [(0, invoke(Write(1))), (0, WRITTEN), (1, invoke(Read)), (1, read(0)), (0, invoke(Read))];
+        let events = [
+            (0, invoke(Write(1))),
+            (0, WRITTEN),
+            (1, invoke(Read)),
+            (1, read(0)),
+            (0, invoke(Read)),
+        ];
         assert_eq!(format!("{:?}", history(&[])), "no operations on Register(0)");
         assert_eq!(
             format!("{:?}", history(&events)),

@@ -21,7 +21,12 @@ pub(crate) fn changes(before: &str, after: &str) -> Vec<Change> {
 }
 
 fn whole(path: &str, before: impl ToString, after: impl ToString, auxiliary: bool) -> Change {
-    Change { path: path.to_owned(), before: before.to_string(), after: after.to_string(), auxiliary }
+    Change {
+        path: path.to_owned(),
+        before: before.to_string(),
+        after: after.to_string(),
+        auxiliary,
+    }
 }
 
 /// Adds what differs between two parts.

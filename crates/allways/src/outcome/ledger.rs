@@ -78,9 +78,11 @@ impl<N: Node> Ledger<N> {
         let mut there = world.flight.clone();
         for (channel, queue) in world.queues.iter().enumerate() {
             let (from, to) = (Id::new(channel / nodes), Id::new(channel % nodes));
-            there.extend(queue.iter().map(|msg| {
-                (Envelope { to, event: Event::Message { from, msg: msg.clone() } }, 1)
-            }));
+            there.extend(
+                queue.iter().map(|msg| {
+                    (Envelope { to, event: Event::Message { from, msg: msg.clone() } }, 1)
+                }),
+            );
         }
         let mut gone = Vec::new();
         for (number, envelope) in &self.flight {

@@ -1,9 +1,9 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
-pub(crate) mod render;
 pub(crate) mod changes;
 pub(crate) mod ledger;
 pub(crate) mod past;
+pub(crate) mod render;
 pub(crate) mod replay;
 pub(crate) mod shown;
 pub(crate) mod story;

@@ -57,8 +57,9 @@ impl<N: Node> System<N> {
     pub fn story(&self, run: &Run) -> Result<Story, Error> {
         let told = || {
             self.validate()?;
-            let replayed = replay(self, run, Keep::Everything)?
-                .map_err(|why| Error::System(format!("the run is not one of this system: {why}")))?;
+            let replayed = replay(self, run, Keep::Everything)?.map_err(|why| {
+                Error::System(format!("the run is not one of this system: {why}"))
+            })?;
             let ending = replayed.endings().next().unwrap_or(Ending::World(0));
             Teller::new(self, run).tell(&replayed, ending, None)
         };
@@ -201,10 +202,7 @@ impl<'a, N: Node> Teller<'a, N> {
     fn send(&mut self, from: usize, at: Option<usize>, sends: Vec<(Id, N::Msg)>) -> Vec<usize> {
         let from = Id::new(from);
         let envelope = |(to, msg)| Envelope { to, event: Event::Message { from, msg } };
-        sends
-            .into_iter()
-            .map(|send| self.ledger.send(self.system, at, envelope(send)))
-            .collect()
+        sends.into_iter().map(|send| self.ledger.send(self.system, at, envelope(send))).collect()
     }
 
     fn tell_step(
@@ -322,7 +320,8 @@ impl<'a, N: Node> Teller<'a, N> {
         let gone = before.timers.iter().filter(pending).filter(|t| !after.timers.contains(t));
         told.timers_cancelled = gone.map(|timer| format!("{timer:?}")).collect();
         let observers = moved.before.observers.iter().zip(&world.observers).enumerate();
-        for (observer, (before, after)) in observers.filter(|(_, (before, after))| before != after) {
+        for (observer, (before, after)) in observers.filter(|(_, (before, after))| before != after)
+        {
             let (before, after) = (format!("{before:?}"), format!("{after:?}"));
             told.observed.push(Observed { observer, before, after });
         }

@@ -5,7 +5,7 @@
 //! their own styles. There is one step in a row, so labels cannot lie on each other; each is put
 //! above the middle of its row, on the side from which no arrow comes.
 
-use super::words::{breaks, class, ends_badly, escape, short};
+use super::words::{breaks, class, ends_badly, escape, is_lost, short};
 use crate::outcome::RunEventKind;
 use crate::outcome::story::{Story, StoryEnvelope};
 use std::fmt::Write;
@@ -83,7 +83,7 @@ impl Diagram<'_> {
         out.push_str("<g class=\"rows\">\n");
         let starts = [(0, self.start)].into_iter();
         for (position, y) in starts.chain(self.rows.iter().map(|&(step, y)| (step + 1, y))) {
-            let (top, width) = (y - height / 2.0, self.right());
+            let (top, width) = (y - height / 2.0, self.right() + self.left);
             let _ = writeln!(
                 out,
                 "<rect class=\"row\" data-at=\"{position}\" x=\"0\" y=\"{top}\" width=\"{width}\" \
@@ -130,9 +130,8 @@ impl Diagram<'_> {
             None => Some(self.start),
             Some(step) => self.y(step),
         };
-        let handled: Vec<(usize, f64)> = (envelope.handled_at.iter())
-            .filter_map(|&step| Some((step, self.y(step)?)))
-            .collect();
+        let handled: Vec<(usize, f64)> =
+            (envelope.handled_at.iter()).filter_map(|&step| Some((step, self.y(step)?))).collect();
         for &(step, y) in &handled {
             let faint = self.faint(step);
             let kind = if envelope.from.is_none() { "call" } else { "message" };
@@ -197,13 +196,17 @@ impl Diagram<'_> {
             let (x, out_to) = (self.x(to), self.x(to) - self.lane * 0.28);
             let (y1, y2) = (y1 + GAP, y2 - 2.0);
             let path = format!("M{x} {y1}C{out_to:.1} {y1} {out_to:.1} {y2} {:.1} {y2}", x - 8.0);
-            let _ = write!(out, "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>");
+            let _ = write!(
+                out,
+                "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>"
+            );
             head(out, (x - GAP, y2), (1.0, 0.0));
             return;
         }
         let ((x1, y1), (x2, y2), along) = between((self.x(from), y1), (self.x(to), y2), GAP, GAP);
         let path = format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}");
-        let _ = write!(out, "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>");
+        let _ =
+            write!(out, "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>");
         head(out, (x2, y2), along);
     }
 
@@ -218,7 +221,8 @@ impl Diagram<'_> {
         let goal = if from == to { (self.x(to) - 30.0, y2) } else { (self.x(to), y2) };
         let ((x1, y1), (x2, y2), _) = between((self.x(from), y1), goal, GAP, 18.0);
         let path = format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}");
-        let _ = write!(out, "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>");
+        let _ =
+            write!(out, "<path class=\"hit\" d=\"{path}\"/><path class=\"line\" d=\"{path}\"/>");
         cross(out, x2, y2, 4.0);
     }
 
@@ -228,11 +232,7 @@ impl Diagram<'_> {
         let kind = class(step.event.kind);
         let bad = if ends_badly(self.story, index) { " bad" } else { "" };
         let faint = self.faint(index);
-        let _ = write!(
-            out,
-            "<g class=\"step {kind}{faint}{bad}\" data-at=\"{}\">",
-            index + 1
-        );
+        let _ = write!(out, "<g class=\"step {kind}{faint}{bad}\" data-at=\"{}\">", index + 1);
         if self.row.is_none() {
             let text = escape(&step.event.to_string());
             let _ = write!(out, "<title>{}. {text}</title>", index + 1);
@@ -248,7 +248,8 @@ impl Diagram<'_> {
     fn across(&self, out: &mut String, index: usize, y: f64) {
         let event = &self.story.steps[index].event;
         let (x1, x2) = (self.left, self.right());
-        let _ = write!(out, "<line class=\"across\" x1=\"{x1}\" y1=\"{y}\" x2=\"{x2}\" y2=\"{y}\"/>");
+        let _ =
+            write!(out, "<line class=\"across\" x1=\"{x1}\" y1=\"{y}\" x2=\"{x2}\" y2=\"{y}\"/>");
         let text = match event.kind {
             RunEventKind::Heal => "heals".to_owned(),
             _ => format!("parts: {}", event.what),
@@ -275,7 +276,7 @@ impl Diagram<'_> {
                 "restarts".to_owned()
             }
             // The arrow ends in a cross: the node does nothing.
-            RunEventKind::Drop => step.event.what.clone(),
+            _ if is_lost(step) => step.event.what.clone(),
             RunEventKind::Timer => {
                 let _ = write!(
                     out,
@@ -295,9 +296,7 @@ impl Diagram<'_> {
         let from = step.envelope.and_then(|index| self.story.envelopes.get(index)?.from);
         let left = from.is_some_and(|from| from > node);
         let room = (self.lane - 18.0) / CHARACTER;
-        let dropped = step.event.kind == RunEventKind::Drop;
-        // Next to a lost message's cross, and not where the node has its own marks.
-        let away = if dropped { 6.0 } else { 10.0 };
+        let away = if is_lost(step) { 6.0 } else { 10.0 };
         let text = short(&text, room as usize);
         match left {
             true => label(out, x - away, y - 5.0, "end", &text),

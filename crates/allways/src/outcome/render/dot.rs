@@ -157,8 +157,11 @@ mod tests {
     #[test]
     fn an_edge_only_joins_what_is_declared() {
         let graph = without_strings(&render(&sample::paxos(), &About::default())).unwrap();
-        let declared: Vec<&str> =
-            graph.lines().filter(|line| !line.contains("->")).filter_map(|line| line.trim().split(' ').next()).collect();
+        let declared: Vec<&str> = graph
+            .lines()
+            .filter(|line| !line.contains("->"))
+            .filter_map(|line| line.trim().split(' ').next())
+            .collect();
         let edges: Vec<&str> = graph.lines().filter(|line| line.contains("->")).collect();
         assert!(edges.len() > 8, "{graph}");
         for edge in edges {

@@ -2,8 +2,8 @@
 
 use super::About;
 use super::words::headline;
-use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep};
 use crate::outcome::Cause;
+use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep};
 use serde_json::{Value, json};
 
 /// The story as one JSON object and a newline.

@@ -190,9 +190,11 @@ mod tests {
         let outcome = system.try_check(options).unwrap();
         let report = outcome.junit("last", &system.property_names(), "");
         xml::check(&report).unwrap();
-        let counts = ["<testcase ", "<failure ", "<skipped "].map(|tag| report.matches(tag).count());
+        let counts =
+            ["<testcase ", "<failure ", "<skipped "].map(|tag| report.matches(tag).count());
         let [tests, failures, skipped] = counts;
-        let said = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
+        let said =
+            format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
         assert_eq!(report.matches(&said).count(), 2, "{report}");
         (report, counts)
     }

@@ -154,7 +154,8 @@ mod tests {
                 if !code.is_some_and(|code| code.parse::<u32>().is_ok()) {
                     return false;
                 }
-                rest = rest.replacen(&rest[at..=at + 1 + code.unwrap_or("").len()].to_owned(), "", 1);
+                rest =
+                    rest.replacen(&rest[at..=at + 1 + code.unwrap_or("").len()].to_owned(), "", 1);
             }
             !rest.trim().is_empty() && !rest.contains([';', '<', '>', '%', '$'])
         };

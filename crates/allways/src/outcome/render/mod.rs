@@ -9,6 +9,7 @@ mod itf;
 mod json;
 mod junit;
 mod mermaid;
+mod moments;
 mod pretty;
 #[cfg(test)]
 mod sample;

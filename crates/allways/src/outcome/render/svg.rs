@@ -61,7 +61,8 @@ pub(super) fn render(story: &Story, about: &About) -> String {
     }
     let lane = lane_width(story.nodes.len());
     let bottom = y + 8.0;
-    let diagram = Diagram { story, rows, start, top: top + 8.0, bottom, left: NUMBERS, lane, row: None };
+    let diagram =
+        Diagram { story, rows, start, top: top + 8.0, bottom, left: NUMBERS, lane, row: None };
     let words_at = diagram.right() + 24.0;
     let width = words_at + WORDS;
 
@@ -118,7 +119,8 @@ fn heads(out: &mut String, diagram: &Diagram<'_>, y: f64) {
 fn words_of(out: &mut String, story: &Story, step: usize, (x, y): (f64, f64), words: &Beside) {
     let faint = if story.steps[step].matters { "" } else { " class=\"faint\"" };
     let number = step + 1;
-    let _ = write!(out, "<g{faint}><text class=\"number\" x=\"28\" y=\"{}\">{number}</text>", y + 4.0);
+    let _ =
+        write!(out, "<g{faint}><text class=\"number\" x=\"28\" y=\"{}\">{number}</text>", y + 4.0);
     let mut line = y + 4.0;
     for text in &words.event {
         let _ = write!(out, "<text x=\"{x}\" y=\"{line}\">{}</text>", escape(text));
@@ -233,10 +235,13 @@ mod tests {
     #[test]
     fn rows_of_words_do_not_overlap() {
         let picture = render(&sample::paxos(), &About::default());
-        let heights = picture.lines().filter(|line| line.starts_with("<g><text class=\"number\"")).map(|line| {
-            let y = line.split("y=\"").nth(1).unwrap().split('"').next().unwrap();
-            y.parse::<f64>().unwrap()
-        });
+        let heights = picture
+            .lines()
+            .filter(|line| line.starts_with("<g><text class=\"number\""))
+            .map(|line| {
+                let y = line.split("y=\"").nth(1).unwrap().split('"').next().unwrap();
+                y.parse::<f64>().unwrap()
+            });
         let heights: Vec<f64> = heights.collect();
         assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= LINE), "{heights:?}");
     }

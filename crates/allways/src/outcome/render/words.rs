@@ -16,6 +16,11 @@ pub(super) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// As [`plain`], but lines stay lines.
+pub(super) fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// Text as the content or an attribute of XML or HTML, without control characters.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -55,7 +60,8 @@ pub(super) fn wrap(text: &str, length: usize, lines: usize) -> Vec<String> {
         }
         let end = rest.char_indices().nth(length).map_or(rest.len(), |(index, _)| index);
         let fits = rest[end..].starts_with(' ');
-        let at = if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
+        let at =
+            if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
         wrapped.push(rest[..at].trim_end().to_owned());
         rest = rest[at..].trim_start();
     }
@@ -126,19 +132,22 @@ pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
 
 /// What the step changed, one line each, auxiliary fields left out.
 pub(super) fn changes(step: &StoryStep) -> Vec<String> {
-    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { plain(text) };
-    let one = |path: &str, before: &str, after: &str| {
-        let path = if path.is_empty() { String::new() } else { format!("{}: ", plain(path)) };
-        format!("{path}{} → {}", shown(before), shown(after))
-    };
     let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
-        .map(|change| one(&change.path, &change.before, &change.after))
+        .map(|change| plain(&change.to_string()))
         .collect();
     lines.extend(step.outputs.iter().map(|output| format!("tells the world {}", plain(output))));
     lines.extend(step.timers_set.iter().map(|timer| format!("sets timer {}", plain(timer))));
-    lines.extend(step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))));
+    lines.extend(
+        step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))),
+    );
     lines.extend(step.panic.iter().map(|message| format!("panics: {}", plain(message))));
     lines
+}
+
+/// Whether the step is the loss of what would have been handled.
+pub(super) fn is_lost(step: &StoryStep) -> bool {
+    step.event.kind == RunEventKind::Drop
+        || step.envelope.is_some_and(|envelope| step.lost.contains(&envelope))
 }
 
 /// The class of a kind of event in SVG and HTML.
@@ -161,7 +170,10 @@ mod tests {
 
     #[test]
     fn control_characters_and_markup_do_not_survive() {
-        assert_eq!(escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"), "a&lt;b&gt;&amp;&quot;&#39;[31m z");
+        assert_eq!(
+            escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"),
+            "a&lt;b&gt;&amp;&quot;&#39;[31m z"
+        );
     }
 
     #[test]

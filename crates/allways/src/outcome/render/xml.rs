@@ -2,7 +2,8 @@
 
 /// The first mistake, if there is one.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    let mut rest = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap_or(text);
+    let mut rest =
+        text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap_or(text);
     let mut open: Vec<&str> = Vec::new();
     let mut roots = 0;
     while !rest.is_empty() {
@@ -69,7 +70,8 @@ fn content_check(text: &str) -> Result<(), String> {
 #[test]
 fn what_is_not_well_formed_is_found() {
     assert_eq!(check("<a b=\"1\"><c/>x &amp; y</a>"), Ok(()));
-    for wrong in ["<a>", "<a></b>", "<a/><b/>", "<a b=\"1\" b=\"2\"/>", "<a>&x</a>", "<a>\u{1}</a>"] {
+    for wrong in ["<a>", "<a></b>", "<a/><b/>", "<a b=\"1\" b=\"2\"/>", "<a>&x</a>", "<a>\u{1}</a>"]
+    {
         assert!(check(wrong).is_err(), "{wrong}");
     }
 }
