@@ -5,7 +5,7 @@
 //! their own styles. There is one step in a row, so labels cannot lie on each other; each is put
 //! above the middle of its row, on the side from which no arrow comes.
 
-use super::words::{breaks, class, ends_badly, escape, short};
+use super::words::{breaks, class, ends_badly, escape, is_lost, short};
 use crate::outcome::RunEventKind;
 use crate::outcome::story::{Story, StoryEnvelope};
 use std::fmt::Write;
@@ -83,7 +83,7 @@ impl Diagram<'_> {
         out.push_str("<g class=\"rows\">\n");
         let starts = [(0, self.start)].into_iter();
         for (position, y) in starts.chain(self.rows.iter().map(|&(step, y)| (step + 1, y))) {
-            let (top, width) = (y - height / 2.0, self.right());
+            let (top, width) = (y - height / 2.0, self.right() + self.left);
             let _ = writeln!(
                 out,
                 "<rect class=\"row\" data-at=\"{position}\" x=\"0\" y=\"{top}\" width=\"{width}\" \
@@ -276,7 +276,7 @@ impl Diagram<'_> {
                 "restarts".to_owned()
             }
             // The arrow ends in a cross: the node does nothing.
-            RunEventKind::Drop => step.event.what.clone(),
+            _ if is_lost(step) => step.event.what.clone(),
             RunEventKind::Timer => {
                 let _ = write!(
                     out,
@@ -296,9 +296,7 @@ impl Diagram<'_> {
         let from = step.envelope.and_then(|index| self.story.envelopes.get(index)?.from);
         let left = from.is_some_and(|from| from > node);
         let room = (self.lane - 18.0) / CHARACTER;
-        let dropped = step.event.kind == RunEventKind::Drop;
-        // Next to a lost message's cross, and not where the node has its own marks.
-        let away = if dropped { 6.0 } else { 10.0 };
+        let away = if is_lost(step) { 6.0 } else { 10.0 };
         let text = short(&text, room as usize);
         match left {
             true => label(out, x - away, y - 5.0, "end", &text),

@@ -83,6 +83,23 @@
     }
     return [...lines, ...rest(i, j)];
   };
+  // Lines of the same field beside each other: each that went with the one that came.
+  const paired = (lines) => {
+    const key = (line) => line.slice(0, line.indexOf(":") + 1);
+    const result = [];
+    for (let index = 0; index < lines.length; ) {
+      let [minus, plus] = [[], []];
+      while (lines[index]?.[0] === "minus") minus.push(lines[index++]);
+      while (lines[index]?.[0] === "plus") plus.push(lines[index++]);
+      if (minus.length === plus.length && minus.every(([, line], i) => key(line) === key(plus[i][1]))) {
+        minus.forEach((line, i) => result.push(line, plus[i]));
+      } else {
+        result.push(...minus, ...plus);
+      }
+      if (minus.length + plus.length === 0) result.push(lines[index++]);
+    }
+    return result;
+  };
   const block = (lines) =>
     make("pre", "", ...lines.map(([mark, line]) => make("span", mark, line + "\n")));
   const plain = (text) => block(text.split("\n").map((line) => ["", line]));
@@ -90,7 +107,7 @@
     if (before === null && after === null) return null;
     if (before === null) return plain(texts[after]);
     if (after === null || before === after) return plain(texts[before]);
-    return block(difference(texts[before], texts[after]));
+    return block(paired(difference(texts[before], texts[after])));
   };
 
   // --- One step ---------------------------------------------------------------------------
@@ -198,14 +215,13 @@
     return state;
   };
 
-  const closed = new Set();
-  const fold = (key, title, className, ...content) => {
-    const element = make("details", className, make("summary", "", ...title), ...content);
-    element.open = !closed.has(key);
-    element.addEventListener("toggle", () => {
-      if (element.open) closed.delete(key);
-      else closed.add(key);
-    });
+  // What the reader opened or closed stays so; otherwise few nodes are open, many are closed.
+  const folds = new Map();
+  const fold = (key, open, title, className, ...content) => {
+    const summary = make("summary", "", ...title);
+    const element = make("details", className, summary, ...content.filter((part) => part !== null));
+    element.open = folds.get(key) ?? open;
+    summary.addEventListener("click", () => folds.set(key, !element.open));
     return element;
   };
   const showGlobal = () => {
@@ -213,20 +229,20 @@
     nodes.forEach((node, index) => {
       const { state, timers, up, moved } = nodeAt(index, at);
       const title = up ? [node] : [node, make("span", "down-tag", " is down")];
-      parts.push(fold("node " + index, title, moved ? "moved" : "",
+      parts.push(fold("node " + index, nodes.length <= 6 || moved, title, moved ? "moved" : "",
         state === null ? null : plain(texts[state]),
         timers.length === 0 ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
     });
     story.observers.forEach((observer, index) => {
       const state = observerAt(index, at);
       if (state !== undefined) {
-        parts.push(fold("observer " + index, [`observer ${observer}`], "", plain(texts[state])));
+        parts.push(fold("observer " + index, true, [`observer ${observer}`], "", plain(texts[state])));
       }
     });
     const flying = inFlight(at).map((envelope) =>
       make("li", "", make("code", "", texts[envelope.what].replace(/\s+/g, " ")),
         ` from ${name(envelope.from)} to ${name(envelope.to)}`));
-    parts.push(fold("flight", [`in flight: ${flying.length}`], "",
+    parts.push(fold("flight", true, [`in flight: ${flying.length}`], "",
       flying.length === 0 ? null : make("ul", "", ...flying)));
     byId("global").replaceChildren(...parts);
   };
@@ -293,6 +309,7 @@
     const room = run.clientHeight - 2 * row.offsetHeight;
     if (top < run.scrollTop) run.scrollTop = top - row.offsetHeight;
     else if (top > run.scrollTop + room) run.scrollTop = top - room;
+    scrollToLane(step);
     showStep();
     showReads();
     showGlobal();
@@ -301,6 +318,18 @@
     } catch {
       // A page that is embedded somewhere may not have a history.
     }
+  };
+
+  // With many nodes, the lane of the step may be out of sight.
+  const scrollToLane = (step) => {
+    const lane = step && step.node !== null ? document.querySelectorAll(".names div")[step.node] : null;
+    if (!lane) return;
+    const run = byId("run");
+    const list = byId("list").offsetWidth;
+    const { left, width } = lane.getBoundingClientRect();
+    const x = left - run.getBoundingClientRect().left;
+    if (x - width < list) run.scrollLeft -= list - (x - width);
+    else if (x + 2 * width > run.clientWidth) run.scrollLeft += x + 2 * width - run.clientWidth;
   };
 
   byId("first").addEventListener("click", () => go(0));

@@ -8,7 +8,7 @@
 use super::About;
 use super::diagram::{Diagram, lane_width};
 use super::pretty::pretty;
-use super::words::{changes, class, clip, ends_badly, escape, headline, plain};
+use super::words::{changes, class, clip, ends_badly, escape, headline, plain, plain_lines};
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStep};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -72,18 +72,26 @@ fn header(out: &mut String, title: &str, about: &About, bad: bool, all_matter: b
         true => (" disabled", "Every step is in the causal past of the end"),
         false => ("", "Hides the steps that the end does not follow from (m)"),
     };
+    let icon = |path: &str| {
+        format!(
+            "<svg class=\"icon\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>"
+        )
+    };
+    let (first, back) = (icon("M3 2v12M13 2L5 8l8 6z"), icon("M12 2L4 8l8 6z"));
+    let (forward, last) = (icon("M4 2l8 6-8 6z"), icon("M13 2v12M3 2l8 6-8 6z"));
+    let theme = icon("M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 1 1 0 12");
     let _ = write!(
         out,
         "</p>\n</div>\n<div class=\"controls\" role=\"toolbar\" aria-label=\"Steps\">\n\
-         <button id=\"first\" title=\"Start (Home)\" aria-label=\"To the start\">⏮︎</button>\n\
-         <button id=\"back\" title=\"Back (←, ↑, k)\" aria-label=\"One step back\">◀︎</button>\n\
+         <button id=\"first\" title=\"Start (Home)\" aria-label=\"To the start\">{first}</button>\n\
+         <button id=\"back\" title=\"Back (←, ↑, k)\" aria-label=\"One step back\">{back}</button>\n\
          <output id=\"place\" role=\"status\" aria-live=\"polite\"></output>\n\
-         <button id=\"forward\" title=\"Forward (→, ↓, j)\" aria-label=\"One step forward\">▶︎</button>\n\
-         <button id=\"last\" title=\"End (End)\" aria-label=\"To the end\">⏭︎</button>\n\
+         <button id=\"forward\" title=\"Forward (→, ↓, j)\" aria-label=\"One step forward\">{forward}</button>\n\
+         <button id=\"last\" title=\"End (End)\" aria-label=\"To the end\">{last}</button>\n\
          <label title=\"{why}\"><input type=\"checkbox\" id=\"past\"{disabled}> only what \
          matters</label>\n\
          <button id=\"theme\" title=\"Light or dark (t)\" aria-label=\"Light or dark\" \
-         aria-pressed=\"false\">◐</button>\n</div>\n</header>\n"
+         aria-pressed=\"false\">{theme}</button>\n</div>\n</header>\n"
     );
 }
 
@@ -129,9 +137,10 @@ fn row(out: &mut String, story: &Story, index: usize, step: &StoryStep) {
     let faint = if step.matters { "" } else { " faint" };
     let bad = if ends_badly(story, index) { " bad" } else { "" };
     let changed = changes(step).join(", ");
+    let alone = if changed.is_empty() { " alone" } else { "" };
     let _ = writeln!(
         out,
-        "<li role=\"option\" id=\"at-{number}\" data-at=\"{number}\" class=\"{}{faint}{bad}\">\
+        "<li role=\"option\" id=\"at-{number}\" data-at=\"{number}\" class=\"{}{faint}{bad}{alone}\">\
          <b>{number}</b><span class=\"words\">{}</span><span class=\"change\">{}</span></li>",
         class(step.event.kind),
         escape(&step.event.to_string()),
@@ -179,17 +188,21 @@ impl Texts {
         if let Some(&place) = self.places.get(text) {
             return place;
         }
-        self.list.push(pretty(text));
+        self.list.push(plain_lines(&pretty(text)));
         self.places.insert(text.to_owned(), self.list.len() - 1);
         self.list.len() - 1
     }
+}
+
+fn plains(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| plain(text)).collect()
 }
 
 /// What the script needs. States and messages are places in `texts`.
 fn data(story: &Story) -> Value {
     let mut texts = Texts::default();
     let starts: Vec<Value> = (story.starts.iter())
-        .map(|start| json!({ "state": texts.place(&start.state), "timers": start.timers }))
+        .map(|start| json!({ "state": texts.place(&start.state), "timers": plains(&start.timers) }))
         .collect();
     let observer_starts: Vec<usize> =
         story.observer_starts.iter().map(|state| texts.place(state)).collect();
@@ -197,8 +210,8 @@ fn data(story: &Story) -> Value {
     let envelopes: Vec<Value> =
         story.envelopes.iter().map(|envelope| envelope_data(envelope, &mut texts)).collect();
     json!({
-        "nodes": story.nodes,
-        "observers": story.observers,
+        "nodes": plains(&story.nodes),
+        "observers": plains(&story.observers),
         "starts": starts,
         "observer_starts": observer_starts,
         "steps": steps,
@@ -217,21 +230,21 @@ fn step_data(step: &StoryStep, texts: &mut Texts) -> Value {
     json!({
         "kind": class(step.event.kind),
         "node": step.event.node,
-        "what": step.event.what,
-        "text": step.event.to_string(),
+        "what": plain(&step.event.what),
+        "text": plain(&step.event.to_string()),
         "envelope": step.envelope,
         "sent": step.sent,
         "lost": step.lost,
-        "outputs": step.outputs,
-        "timers_set": step.timers_set,
-        "timers_cancelled": step.timers_cancelled,
+        "outputs": plains(&step.outputs),
+        "timers_set": plains(&step.timers_set),
+        "timers_cancelled": plains(&step.timers_cancelled),
         "before": before,
         "after": after,
         "observed": observed,
         "view": step.view.as_ref().map(|(_, after)| texts.place(after)),
         "causes": step.causes,
         "matters": step.matters,
-        "panic": step.panic,
+        "panic": step.panic.as_deref().map(plain),
     })
 }
 
@@ -250,7 +263,7 @@ fn ending_data(ending: &StoryEnding, texts: &mut Texts) -> Value {
     let mut places =
         |reads: &[String]| -> Vec<usize> { reads.iter().map(|read| texts.place(read)).collect() };
     json!({
-        "property": ending.property,
+        "property": plain(&ending.property),
         "violated": ending.cause.is_some(),
         "kind": ending.kind.map(|kind| kind.to_string()),
         "reads": places(&ending.reads),
@@ -303,7 +316,8 @@ mod tests {
 
     #[test]
     fn only_a_story_with_steps_that_do_not_matter_has_two_diagrams() {
-        let diagrams = |story| render(&story, &About::default()).matches("<svg ").count();
+        let diagrams =
+            |story| render(&story, &About::default()).matches("aria-label=\"Space-time").count();
         assert_eq!(diagrams(sample::paxos()), 2);
         assert_eq!(diagrams(sample::long(3, 9)), 1);
     }

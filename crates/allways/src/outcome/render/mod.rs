@@ -13,6 +13,7 @@ mod junit;
 pub(crate) mod lanes;
 pub(crate) mod measure;
 mod mermaid;
+mod moments;
 mod pretty;
 #[cfg(test)]
 mod sample;

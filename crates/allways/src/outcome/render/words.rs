@@ -16,6 +16,11 @@ pub(super) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// As [`plain`], but lines stay lines.
+pub(super) fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// Text as the content or an attribute of XML or HTML, without control characters.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -127,13 +132,8 @@ pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
 
 /// What the step changed, one line each, auxiliary fields left out.
 pub(super) fn changes(step: &StoryStep) -> Vec<String> {
-    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { plain(text) };
-    let one = |path: &str, before: &str, after: &str| {
-        let path = if path.is_empty() { String::new() } else { format!("{}: ", plain(path)) };
-        format!("{path}{} → {}", shown(before), shown(after))
-    };
     let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
-        .map(|change| one(&change.path, &change.before, &change.after))
+        .map(|change| plain(&change.to_string()))
         .collect();
     lines.extend(step.outputs.iter().map(|output| format!("tells the world {}", plain(output))));
     lines.extend(step.timers_set.iter().map(|timer| format!("sets timer {}", plain(timer))));
@@ -142,6 +142,12 @@ pub(super) fn changes(step: &StoryStep) -> Vec<String> {
     );
     lines.extend(step.panic.iter().map(|message| format!("panics: {}", plain(message))));
     lines
+}
+
+/// Whether the step is the loss of what would have been handled.
+pub(super) fn is_lost(step: &StoryStep) -> bool {
+    step.event.kind == RunEventKind::Drop
+        || step.envelope.is_some_and(|envelope| step.lost.contains(&envelope))
 }
 
 /// The class of a kind of event in SVG and HTML.
