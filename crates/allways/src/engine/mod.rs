@@ -132,6 +132,13 @@ pub trait Checkable: Send + Sync {
     /// See [`Error`].
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
 
+    /// Tells a run in full: see [`System::story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn story(&self, run: &Run) -> Result<Story, Error>;
+
     /// Tells the run of a violation in full: see [`System::violation_story`].
     ///
     /// # Errors
@@ -162,6 +169,10 @@ impl<N: Node> Checkable for System<N> {
 
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
         System::replay(self, saved)
+    }
+
+    fn story(&self, run: &Run) -> Result<Story, Error> {
+        System::story(self, run)
     }
 
     fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
