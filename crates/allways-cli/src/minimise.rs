@@ -32,7 +32,7 @@ pub(crate) fn minimise(
     saved.violation = violation;
     files::write(&target, &saved.to_json())?;
     let heading = title(file.entry, &file.parameters);
-    let verdict = if minimised.is_smaller() { "made smaller" } else { "as small as it gets" };
+    let verdict = if minimised.is_smaller() { "made smaller" } else { "not made smaller" };
     let to = target.display();
     let show = format!("{} show {}", console.program, typed(&target));
     let next = next(&[(show, "to see what happens")]);
