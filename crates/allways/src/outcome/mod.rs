@@ -10,6 +10,7 @@ pub(crate) mod story;
 pub(crate) mod tell;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};
+use render::text::TextOptions;
 use std::fmt;
 use std::time::Duration;
 use story::Story;
@@ -219,7 +220,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Panics with a readable report unless every property holds.
+    /// Panics with a readable report unless every property holds: what is violated, the run that
+    /// shows it as a diagram ([`Story::text`](crate::Story::text)), and the statistics.
+    ///
+    /// ```should_panic
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     ///
     /// # Panics
     ///
@@ -247,7 +262,13 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
-            (Some(violation), _) => write!(f, "{violation}")?,
+            (Some(violation), _) => match &self.story {
+                Some(story) => {
+                    writeln!(f, "{}", violation.heading())?;
+                    writeln!(f, "\n{}", story.text(&TextOptions::default()))?;
+                }
+                None => write!(f, "{violation}")?,
+            },
             (None, Verdict::Holds) if self.complete => writeln!(f, "holds, complete")?,
             (None, Verdict::Holds) => writeln!(f, "holds; stopped as soon as that was known")?,
             (None, _) => writeln!(
@@ -272,20 +293,25 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Violation {
+    /// What is violated, in one line.
+    fn heading(&self) -> String {
         let name = &self.property;
         match self.cause {
-            Cause::Always => writeln!(f, "violated: always `{name}`")?,
-            Cause::Stuck => writeln!(f, "violated: never stuck `{name}`")?,
+            Cause::Always => format!("violated: always `{name}`"),
+            Cause::Stuck => format!("violated: never stuck `{name}`"),
             Cause::NeverReached => {
-                return writeln!(
-                    f,
-                    "violated: sometimes `{name}`: no reachable state satisfies it"
-                );
+                format!("violated: sometimes `{name}`: no reachable state satisfies it")
             }
-            Cause::Panic => writeln!(f, "violated: a handler panicked: {name}")?,
+            Cause::Panic => format!("violated: a handler panicked: {name}"),
         }
+    }
+}
+
+impl fmt::Display for Violation {
+    /// The run as a list, one event a line; an [`Outcome`] shows it as a diagram.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.heading())?;
         write!(f, "{}", self.run)?;
         for (node, read) in self.reads.iter().enumerate() {
             match self.reads.len() {

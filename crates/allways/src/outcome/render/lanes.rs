@@ -27,10 +27,12 @@ pub(crate) struct Lanes {
 pub(crate) type Cells = Vec<(char, Style)>;
 
 impl Lanes {
-    /// Lanes for a story in so many columns, if they leave room for text beside them.
+    /// Lanes for a story in so many columns, if there are any and they leave room for text beside
+    /// them.
     pub fn new(story: &Story, gutter: usize, width: usize) -> Option<Lanes> {
         let nodes = story.nodes.len();
-        let taken = |pitch: usize| gutter + nodes.saturating_sub(1) * pitch + 1 + GAP;
+        let after_first = nodes.checked_sub(1)?;
+        let taken = |pitch: usize| gutter + after_first * pitch + 1 + GAP;
         let fits = |text: usize| PITCH.rev().find(|&pitch| taken(pitch) + text <= width);
         let pitch = fits(TEXT[1]).or_else(|| fits(TEXT[0]).map(|_| *PITCH.start()))?;
         Some(Lanes { nodes, first: gutter, pitch, down: vec![false; nodes] })
@@ -76,10 +78,12 @@ impl Lanes {
         cells
     }
 
-    /// A mark in one lane.
-    pub fn mark(&self, node: usize, mark: char, style: Style, signs: &Signs) -> Cells {
+    /// A mark in some lanes.
+    pub fn marks(&self, nodes: &[usize], mark: char, style: Style, signs: &Signs) -> Cells {
         let mut cells = self.idle(signs);
-        cells[self.at(node)] = (mark, style);
+        for &node in nodes {
+            cells[self.at(node)] = (mark, style);
+        }
         cells
     }
 
@@ -95,7 +99,7 @@ impl Lanes {
                 let head = if from < node { signs.right } else { signs.left };
                 self.arrow(from, node, head, Some((mark, style)), signs)
             }
-            (None, _) => self.mark(node, mark, style, signs),
+            (None, _) => self.marks(&[node], mark, style, signs),
         };
         match kind {
             RunEventKind::Crash => self.down[node] = true,

@@ -68,9 +68,14 @@ pub(crate) fn wrap(
             return wrapped;
         }
         let mut taken = head(rest, room);
-        // At a space if there is one, though not if that leaves most of the line empty. A brace
-        // that closes is not left alone.
-        let breaks = |&at: &usize| rest[at..].starts_with(' ') && !rest[at..].starts_with(" }");
+        // At a space if there is one, though not if that leaves most of the line empty. A field
+        // stays with its name, a struct with its brace, and no brace that closes is left alone.
+        let breaks = |&at: &usize| {
+            rest[at..].starts_with(' ')
+                && !rest[at..].starts_with(" }")
+                && !rest[at..].starts_with(" {")
+                && !rest[..at].ends_with(':')
+        };
         let space = (taken.len() / 3 + 1..=taken.len())
             .rev()
             .filter(|&at| rest.is_char_boundary(at))
