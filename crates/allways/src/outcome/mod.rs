@@ -259,13 +259,19 @@ impl Outcome {
     }
 }
 
+/// An outcome shows at most this many steps of a run; nobody reads more, and all are in its story.
+const MAX_SHOWN: usize = 200;
+
 impl fmt::Display for Outcome {
+    /// What a person wants to know: what is violated and the run that shows it, as a diagram of
+    /// 100 columns, or that nothing is; then the statistics.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
             (Some(violation), _) => match &self.story {
                 Some(story) => {
                     writeln!(f, "{}", violation.heading())?;
-                    writeln!(f, "\n{}", story.text(&TextOptions::default()))?;
+                    let options = TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
+                    writeln!(f, "\n{}", story.text(&options))?;
                 }
                 None => write!(f, "{violation}")?,
             },

@@ -118,6 +118,20 @@ fn where_lanes_do_not_fit_there_is_a_list() {
 }
 
 #[test]
+fn only_the_last_steps_are_shown_if_so_asked() {
+    let text = everything().text(&TextOptions { last: Some(5), ..TextOptions::default() });
+    let lines: Vec<&str> = text.lines().skip(2).take(5).collect();
+    let expected = [
+        "node   0     1     2",
+        "       … 8 steps are left out here",
+        "    9  │     ┊✗────○   101 from 2, sent at 6; lost, node 1 is down",
+        "   10  ╪═════╪═════╪══ the partition heals ═════════════════════════════════════════════════════════",
+        "   11  │     ↻     │   restarts",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn colours_are_escapes_around_the_same_text() {
     let plain = everything().text(&TextOptions::default());
     let coloured = everything().text(&TextOptions { color: true, ..TextOptions::default() });

@@ -76,10 +76,13 @@ pub(crate) fn wrap(
                 && !rest[at..].starts_with(" {")
                 && !rest[..at].ends_with(':')
         };
-        let space = (taken.len() / 3 + 1..=taken.len())
-            .rev()
-            .filter(|&at| rest.is_char_boundary(at))
-            .find(breaks);
+        // Where there is none, at one that should not be broken at.
+        let places = || {
+            let from = taken.len() / 3 + 1;
+            (from..=taken.len()).rev().filter(|&at| rest.is_char_boundary(at))
+        };
+        let any = |&at: &usize| rest[at..].starts_with([' ', '\u{a0}']);
+        let space = places().find(breaks).or_else(|| places().find(any));
         if let Some(space) = space {
             taken = &taken[..space];
         }
@@ -88,6 +91,7 @@ pub(crate) fn wrap(
             return wrapped;
         }
         wrapped.push(format!("{before}{}", taken.trim_end()));
+        // This trims spaces that do not break, too.
         rest = rest[taken.len()..].trim_start();
     }
     wrapped

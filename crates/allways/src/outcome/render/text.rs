@@ -8,9 +8,9 @@ use super::ending;
 use super::lanes::{Cells, Lanes, mark_of};
 use super::measure::{clip, width, wrap};
 use super::words::{self, Said};
-use crate::outcome::RunEventKind;
 use crate::outcome::past::last_change;
 use crate::outcome::story::Story;
+use crate::outcome::{RunEventKind, grouped};
 
 /// How to show a story as text.
 ///
@@ -29,12 +29,14 @@ pub struct TextOptions {
     pub unicode: bool,
     /// Whether to say of steps that do not matter, too, what they did.
     pub all_steps: bool,
+    /// How many of the last steps to show; `None` for all of them.
+    pub last: Option<usize>,
 }
 
 impl Default for TextOptions {
     /// 100 columns, no colours, Unicode, the steps that matter.
     fn default() -> Self {
-        TextOptions { width: 100, color: false, unicode: true, all_steps: false }
+        TextOptions { width: 100, color: false, unicode: true, all_steps: false, last: None }
     }
 }
 
@@ -202,7 +204,22 @@ impl Story {
             None => gutter,
         };
         page.what_starts_do(self, lanes.as_ref(), column);
-        for step in 0..self.steps.len() {
+        let skipped = options.last.map_or(0, |last| self.steps.len().saturating_sub(last));
+        if let (Some(lanes), true) = (&mut lanes, skipped > 0) {
+            // Who is down at the first step shown is known from those before it.
+            for step in &self.steps[..skipped] {
+                lanes.step(step, page.signs);
+            }
+        }
+        if skipped > 0 {
+            let text = format!(
+                "{} {} steps are left out here",
+                page.signs.ellipsis,
+                grouped(skipped as u64)
+            );
+            page.wrapped(gutter, &Said { text, style: Style::Dim, lines: 2 }, 0);
+        }
+        for step in skipped..self.steps.len() {
             page.step(self, step, lanes.as_mut(), (gutter, column));
         }
         if let Some(ending) = &self.ending {
@@ -226,7 +243,7 @@ struct Page {
 
 impl Page {
     fn new(options: &TextOptions) -> Self {
-        let TextOptions { width, color, unicode, all_steps } = *options;
+        let TextOptions { width, color, unicode, all_steps, .. } = *options;
         let signs = if unicode { &UNICODE } else { &ASCII };
         Page { width: width.max(1), color, all_steps, signs, text: String::new() }
     }
