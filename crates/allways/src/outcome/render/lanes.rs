@@ -47,6 +47,10 @@ impl Lanes {
         self.first + node * self.pitch
     }
 
+    fn is_lane(&self, column: usize) -> bool {
+        (0..self.nodes).any(|node| self.at(node) == column)
+    }
+
     /// The names of the nodes, each over its lane.
     pub fn header(&self, names: &[String], signs: &Signs) -> Cells {
         let mut cells = vec![(' ', Style::Bold); self.text_at()];
@@ -61,7 +65,7 @@ impl Lanes {
         for (node, name) in names.iter().enumerate() {
             let name = if numbered { node.to_string() } else { name.clone() };
             let name = clip(&name, self.pitch - 1, signs.ellipsis);
-            put(self.at(node).saturating_sub((name.chars().count() - 1) / 2), &name);
+            put(self.at(node).saturating_sub(name.chars().count().saturating_sub(1) / 2), &name);
         }
         if numbered {
             put(0, "node");
@@ -130,9 +134,9 @@ impl Lanes {
             cells[b + 2] = (signs.turn, style);
             return cells;
         }
-        let lanes: Vec<usize> = (0..self.nodes).map(|node| self.at(node)).collect();
-        for at in a.min(b) + 1..a.max(b) {
-            cells[at] = (if lanes.contains(&at) { signs.crossing } else { signs.line }, style);
+        let between = cells.iter_mut().enumerate().take(a.max(b)).skip(a.min(b) + 1);
+        for (at, cell) in between {
+            *cell = (if self.is_lane(at) { signs.crossing } else { signs.line }, style);
         }
         cells[a] = (signs.sent, style);
         cells[if a < b { b - 1 } else { b + 1 }] = (head, style);
@@ -144,8 +148,7 @@ impl Lanes {
         let style = if kind == RunEventKind::Heal { Style::Plain } else { Style::Fault };
         let mut cells = self.idle(signs);
         for (at, cell) in cells.iter_mut().enumerate().skip(self.first) {
-            let lane = (at - self.first) % self.pitch == 0 && at < self.text_at() - GAP;
-            *cell = match (lane, at + 1 < self.text_at()) {
+            *cell = match (self.is_lane(at), at + 1 < self.text_at()) {
                 (true, _) => (signs.bar_crossing, style),
                 (false, true) => (signs.bar, style),
                 (false, false) => (' ', style),
