@@ -10,7 +10,7 @@ mod plan;
 mod reference;
 
 use allways::prelude::*;
-use allways::{Bound, Cause};
+use allways::{Bound, Cause, Run, RunEventKind, Story, TextOptions};
 use node::{Record, Recorded, TableNode, state, system};
 use plan::{Plan, plan};
 use proptest::prelude::*;
@@ -93,6 +93,40 @@ fn shortest(system: &System<TableNode>) -> Result<usize, TestCaseError> {
     unreachable!()
 }
 
+/// The steps of a story are the events of its run, and its envelopes were sent before they were
+/// handled or lost, and then no more.
+fn told_in_full(run: &Run, story: &Story) -> Result<(), TestCaseError> {
+    let events: Vec<_> = story.steps.iter().map(|step| &step.event).collect();
+    prop_assert_eq!(events, run.events.iter().collect::<Vec<_>>());
+    for (index, step) in story.steps.iter().enumerate() {
+        use RunEventKind::{Call, Drop, Duplicate, Message};
+        let in_flight = matches!(step.event.kind, Message | Duplicate | Call | Drop);
+        prop_assert_eq!(step.envelope.is_some(), in_flight, "step {}", index);
+        prop_assert!(step.causes.iter().all(|cause| *cause < index), "step {}", index);
+        let Some(envelope) = step.envelope else { continue };
+        let handled = story.envelopes[envelope].handled_at.contains(&index);
+        prop_assert!(handled != step.lost.contains(&envelope), "step {}", index);
+        let envelope = &story.envelopes[envelope];
+        prop_assert_eq!((envelope.from, Some(envelope.to)), (step.event.from, step.event.node));
+        prop_assert_eq!(&envelope.what, &step.event.what);
+    }
+    for envelope in &story.envelopes {
+        let sent = envelope.sent_at.map_or(0, |sent| sent + 1);
+        prop_assert!(envelope.handled_at.iter().all(|handled| *handled >= sent));
+        // What is sent across a partition is lost at once.
+        prop_assert!(envelope.lost_at.is_none_or(|lost| lost + 1 >= sent));
+        let lost = envelope.lost_at.unwrap_or(usize::MAX);
+        prop_assert!(envelope.handled_at.iter().all(|handled| *handled < lost));
+        prop_assert!(envelope.handled_at.is_sorted());
+    }
+    // However narrow, it can be shown.
+    for width in [1, 30, 80] {
+        let text = story.text(&TextOptions { width, ..TextOptions::default() });
+        prop_assert!(text.lines().all(|line| line.chars().count() <= width), "{}", text);
+    }
+    Ok(())
+}
+
 /// Whether an outcome promises a shortest run.
 fn is_breadth_first(options: &Options, outcome: &Outcome) -> bool {
     options.search == Search::Bfs && outcome.engine != "global classic"
@@ -164,6 +198,38 @@ proptest! {
             prop_assert!(known, "{}: {:?} is not among {:?}", name, violation.cause, violated);
             if is_breadth_first(&options, &outcome) {
                 prop_assert_eq!(violation.run.events.len(), least, "{}", name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_run_found_is_told_in_full(plan in plan()) {
+        let (_, oracle) = explore(&plan, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.verdict != Verdict::Inconclusive);
+        let searches = [Search::Bfs, Search::Dfs, Search::Classic].map(|search| {
+            Options { engine: Engine::Global, search, threads: 1, ..Options::default() }
+        });
+        for which in [[true, false, false], [false, true, false], [false, false, true]] {
+            let system = with_properties(&plan, which);
+            for options in &searches {
+                let options = Options { max_states: Some(10 * MAX_STATES), ..options.clone() };
+                let outcome = check(&system, &options)?;
+                if let Some(violation) = &outcome.violation {
+                    let reached = violation.cause != Cause::NeverReached;
+                    prop_assert_eq!(outcome.story.is_some(), reached);
+                    let Some(story) = &outcome.story else { continue };
+                    told_in_full(&violation.run, story)?;
+                    let ending = story.ending.as_ref().unwrap();
+                    prop_assert_eq!(&ending.reads, &violation.reads);
+                    prop_assert_eq!(&ending.property, &violation.property);
+                    prop_assert_eq!(&ending.cause, &Some(violation.cause.clone()));
+                    let panics = story.steps.iter().position(|step| step.panic.is_some());
+                    let last = story.steps.len().checked_sub(1);
+                    prop_assert!(panics.is_none() || panics == last);
+                }
+                for witness in &outcome.witnesses {
+                    told_in_full(&witness.run, witness.story.as_ref().unwrap())?;
+                }
             }
         }
     }
