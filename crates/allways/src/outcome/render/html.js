@@ -182,23 +182,6 @@
 
   // --- The global state -------------------------------------------------------------------
 
-  // What a node is after the first `position` steps.
-  const nodeAt = (node, position) => {
-    let { state, timers } = story.starts[node] ?? { state: null, timers: [] };
-    timers = [...timers];
-    let [up, moved] = [true, false];
-    for (let index = 0; index < position; index++) {
-      const step = steps[index];
-      if (step.node !== node || step.kind === "drop") continue;
-      moved = index === position - 1;
-      if (step.after !== null) state = step.after;
-      if (step.kind === "crash") up = false;
-      if (step.kind === "restart") up = true;
-      const gone = step.kind === "timer" ? [step.what, ...step.timers_cancelled] : step.timers_cancelled;
-      timers = timers.filter((timer) => !gone.includes(timer)).concat(step.timers_set);
-    }
-    return { state, timers: [...new Set(timers)], up, moved };
-  };
   // Sent, not lost, and handled later or never.
   const inFlight = (position) =>
     envelopes.filter((envelope) => {
@@ -207,34 +190,28 @@
       const done = envelope.handled_at.length > 0 && Math.max(...envelope.handled_at) < position;
       return sent && !lost && !done;
     });
-  const observerAt = (observer, position) => {
-    let state = story.observer_starts[observer];
-    for (const step of steps.slice(0, position)) {
-      for (const [moved, , after] of step.observed) if (moved === observer) state = after;
-    }
-    return state;
-  };
-
   // What the reader opened or closed stays so; otherwise few nodes are open, many are closed.
   const folds = new Map();
   const fold = (key, open, title, className, ...content) => {
     const summary = make("summary", "", ...title);
-    const element = make("details", className, summary, ...content.filter((part) => part !== null));
+    const element = make("details", className, summary, ...content);
     element.open = folds.get(key) ?? open;
     summary.addEventListener("click", () => folds.set(key, !element.open));
     return element;
   };
   const showGlobal = () => {
     const parts = [make("h2", "", at === 0 ? "Global state at the start" : `Global state after step ${at}`)];
+    const moment = story.moments[at];
     nodes.forEach((node, index) => {
-      const { state, timers, up, moved } = nodeAt(index, at);
-      const title = up ? [node] : [node, make("span", "down-tag", " is down")];
+      const [state, timers, up] = [moment.states[index], moment.timers[index], moment.up[index]];
+      const moved = at > 0 && steps[at - 1].node === index;
+      const title = up !== false ? [node] : [node, make("span", "down-tag", " is down")];
       parts.push(fold("node " + index, nodes.length <= 6 || moved, title, moved ? "moved" : "",
-        state === null ? null : plain(texts[state]),
-        timers.length === 0 ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
+        state === undefined ? null : plain(texts[state]),
+        !timers?.length ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
     });
     story.observers.forEach((observer, index) => {
-      const state = observerAt(index, at);
+      const state = moment.observers[index];
       if (state !== undefined) {
         parts.push(fold("observer " + index, true, [`observer ${observer}`], "", plain(texts[state])));
       }

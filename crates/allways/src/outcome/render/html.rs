@@ -7,6 +7,7 @@
 
 use super::About;
 use super::diagram::{Diagram, lane_width};
+use super::moments::moments;
 use super::pretty::pretty;
 use super::words::{changes, class, clip, ends_badly, escape, headline, plain, plain_lines};
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStep};
@@ -194,26 +195,34 @@ impl Texts {
     }
 }
 
-fn plains(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| plain(text)).collect()
+fn plains(texts: &[impl AsRef<str>]) -> Vec<String> {
+    texts.iter().map(|text| plain(text.as_ref())).collect()
 }
 
 /// What the script needs. States and messages are places in `texts`.
 fn data(story: &Story) -> Value {
     let mut texts = Texts::default();
-    let starts: Vec<Value> = (story.starts.iter())
-        .map(|start| json!({ "state": texts.place(&start.state), "timers": plains(&start.timers) }))
+    let moments: Vec<Value> = moments(story)
+        .into_iter()
+        .map(|moment| {
+            let mut places = |states: &[&str]| -> Vec<usize> {
+                states.iter().map(|state| texts.place(state)).collect()
+            };
+            json!({
+                "states": places(&moment.states),
+                "observers": places(&moment.observers),
+                "timers": moment.timers.iter().map(|timers| plains(timers)).collect::<Vec<_>>(),
+                "up": moment.up,
+            })
+        })
         .collect();
-    let observer_starts: Vec<usize> =
-        story.observer_starts.iter().map(|state| texts.place(state)).collect();
     let steps: Vec<Value> = story.steps.iter().map(|step| step_data(step, &mut texts)).collect();
     let envelopes: Vec<Value> =
         story.envelopes.iter().map(|envelope| envelope_data(envelope, &mut texts)).collect();
     json!({
         "nodes": plains(&story.nodes),
         "observers": plains(&story.observers),
-        "starts": starts,
-        "observer_starts": observer_starts,
+        "moments": moments,
         "steps": steps,
         "envelopes": envelopes,
         "ending": story.ending.as_ref().map(|ending| ending_data(ending, &mut texts)),

@@ -17,8 +17,6 @@ mod shiviz;
 mod svg;
 mod test;
 mod words;
-#[cfg(test)]
-mod xml;
 
 pub use about::About;
 pub use format::Format;

@@ -197,12 +197,12 @@ fn ending(out: &mut String, diagram: &Diagram<'_>, width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::render::{sample, xml};
+    use crate::outcome::render::sample;
 
     #[test]
     fn pictures_are_well_formed_whatever_the_texts() {
         for story in sample::all() {
-            xml::check(&render(&story, &sample::about())).unwrap();
+            roxmltree::Document::parse(&render(&story, &sample::about())).unwrap();
         }
     }
 
