@@ -128,7 +128,7 @@
   const code = (text) => make("li", "", make("code", "", text));
   const short = (index) => {
     const envelope = envelopes[index];
-    const item = make("li", "", make("code", "", texts[envelope.what].replace(/\s+/g, " ")),
+    const item = make("li", "", make("code", "", envelope.line),
       ` to ${name(envelope.to)}`);
     const next = envelope.handled_at[0];
     if (next !== undefined) item.append(", ", stepLink(next));
@@ -217,7 +217,7 @@
       }
     });
     const flying = inFlight(at).map((envelope) =>
-      make("li", "", make("code", "", texts[envelope.what].replace(/\s+/g, " ")),
+      make("li", "", make("code", "", envelope.line),
         ` from ${name(envelope.from)} to ${name(envelope.to)}`));
     parts.push(fold("flight", true, [`in flight: ${flying.length}`], "",
       flying.length === 0 ? null : make("ul", "", ...flying)));
@@ -305,8 +305,9 @@
     const list = byId("list").offsetWidth;
     const { left, width } = lane.getBoundingClientRect();
     const x = left - run.getBoundingClientRect().left;
-    if (x - width < list) run.scrollLeft -= list - (x - width);
-    else if (x + 2 * width > run.clientWidth) run.scrollLeft += x + 2 * width - run.clientWidth;
+    const [from, to] = [x - width / 2, x + 1.5 * width];
+    if (from < list) run.scrollLeft -= list - from;
+    else if (to > run.clientWidth) run.scrollLeft += to - run.clientWidth;
   };
 
   byId("first").addEventListener("click", () => go(0));

@@ -1,6 +1,6 @@
 //! Words that several formats share, and text made safe to put into them.
 
-use crate::outcome::story::{Story, StoryEnding, StoryStep};
+use crate::outcome::story::{Change, Story, StoryEnding, StoryStep};
 use crate::outcome::{Cause, RunEventKind};
 
 /// Text in one line without characters that a format or a terminal could take for commands:
@@ -130,18 +130,38 @@ pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
     step + 1 == story.steps.len() && story.ending.as_ref().is_some_and(|end| end.cause.is_some())
 }
 
-/// What the step changed, one line each, auxiliary fields left out.
-pub(super) fn changes(step: &StoryStep) -> Vec<String> {
+/// What the step changed, one line each of at most this many characters, auxiliary fields left out.
+pub(super) fn changes(step: &StoryStep, length: usize) -> Vec<String> {
     let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
-        .map(|change| plain(&change.to_string()))
+        .map(|change| change_line(change, length))
         .collect();
-    lines.extend(step.outputs.iter().map(|output| format!("tells the world {}", plain(output))));
-    lines.extend(step.timers_set.iter().map(|timer| format!("sets timer {}", plain(timer))));
-    lines.extend(
-        step.timers_cancelled.iter().map(|timer| format!("cancels timer {}", plain(timer))),
-    );
-    lines.extend(step.panic.iter().map(|message| format!("panics: {}", plain(message))));
+    let mut more = |what: &str, texts: &[String]| {
+        lines.extend(texts.iter().map(|text| clip(&format!("{what} {}", plain(text)), length)));
+    };
+    more("tells the world", &step.outputs);
+    more("sets timer", &step.timers_set);
+    more("cancels timer", &step.timers_cancelled);
+    more("panics:", step.panic.as_slice());
     lines
+}
+
+/// A change in one line; if it is too long, something of both what was and what is.
+fn change_line(change: &Change, length: usize) -> String {
+    let line = plain(&change.to_string());
+    let (before, after) = (plain(&change.before), plain(&change.after));
+    let whole = line.chars().count();
+    if whole <= length || before.is_empty() || after.is_empty() {
+        return clip(&line, length);
+    }
+    let path = if change.path.is_empty() { String::new() } else { plain(&change.path) + ": " };
+    let path = clip(&path, length / 2);
+    let room = length.saturating_sub(path.chars().count() + 3);
+    let (long, short) = (before.chars().count(), after.chars().count());
+    // What one does not need is the other's.
+    let for_before = long.min((room / 2).max(room.saturating_sub(short)));
+    let before = clip(&before, for_before);
+    let after = clip(&after, room.saturating_sub(before.chars().count()));
+    format!("{path}{before} → {after}")
 }
 
 /// Whether the step is the loss of what would have been handled.
@@ -189,6 +209,22 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3, 9), ["abc", "def", "gh"]);
         assert_eq!(wrap("one two three four", 7, 2), ["one two", "three…"]);
         assert!(wrap("", 7, 2).is_empty());
+    }
+
+    #[test]
+    fn a_long_change_shows_something_of_both_sides() {
+        let change = |before: &str, after: &str| Change {
+            path: "role".to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+            auxiliary: false,
+        };
+        let line = change_line(&change("Idle", "Preparing { value: 1 }"), 24);
+        assert_eq!(line, "role: Idle → Preparing…");
+        let line = change_line(&change("Preparing { value: 1 }", "Idle"), 24);
+        assert_eq!(line, "role: Preparing… → Idle");
+        let line = change_line(&change("Preparing { value: 1 }", "Proposing { value: 1 }"), 29);
+        assert_eq!(line, "role: Preparing… → Proposing…");
     }
 
     #[test]
