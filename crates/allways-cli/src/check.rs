@@ -22,10 +22,10 @@ pub(crate) fn check(
     if console.catches_interrupts {
         interrupt::install(&console.stop);
     }
-    let watch = Watch::wanted(args.quiet, args.progress, console.terminal);
+    let watch = Watch::wanted(args.output.quiet, args.output.progress, console.terminal);
     let outcome = watch.during(&options, console.err, || system.check_with(&options));
     let outcome = outcome.map_err(in_words)?;
-    let text = if args.json {
+    let text = if args.output.json {
         json::outcome(entry, &parameters, &outcome)?
     } else {
         let report = Report {
@@ -33,9 +33,9 @@ pub(crate) fn check(
             parameters: &parameters,
             properties: system.property_names(),
             outcome: &outcome,
-            witnesses: args.witnesses,
+            witnesses: args.output.witnesses,
         };
-        if args.quiet { report.verdict() } else { report.whole() }
+        if args.output.quiet { report.verdict() } else { report.whole() }
     };
     console.print(&text)?;
     Ok(match outcome.verdict {

@@ -36,6 +36,7 @@ mod console;
 mod interrupt;
 mod json;
 mod list;
+mod manual;
 mod progress;
 mod report;
 mod text;
@@ -106,10 +107,13 @@ fn dispatch<A: Into<OsString> + Clone>(
     console: &mut Console<'_>,
 ) -> Exit {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    console.is_called(args.first());
     let result = match Cli::try_parse_from(&args) {
         Ok(cli) => match cli.command {
             Command::List(list) => list::list(entries, &list, console),
             Command::Check(check) => check::check(entries, &check, console),
+            Command::Completions(args) => manual::completions(entries, &args, console),
+            Command::Man(args) => manual::man(&args, console),
         },
         Err(error) => return complaint::usage(&error, &args, console),
     };

@@ -84,7 +84,7 @@ fn allways(args: &[&str]) -> (Exit, String, String) {
 fn wrong(args: &[&str], sentence: &str) {
     let (exit, out, err) = allways(args);
     assert_eq!((exit, out.as_str()), (Exit::Wrong, ""));
-    assert_eq!(err, format!("allways: {sentence}\n"));
+    assert_eq!(err, format!("own: {sentence}\n"));
 }
 
 #[test]
@@ -188,14 +188,14 @@ fn a_panicking_handler_leaves_no_noise() {
 fn a_handler_that_is_not_deterministic_is_wrong() {
     let (exit, out, err) = allways(&["check", "servers", "--set", "mood=tosses"]);
     assert_eq!((exit, out.as_str()), (Exit::Wrong, ""));
-    assert!(err.starts_with("allways: the handler of node 0 is not deterministic: "), "{err}");
+    assert!(err.starts_with("own: the handler of node 0 is not deterministic: "), "{err}");
 }
 
 #[test]
 fn a_handler_that_never_stops_choosing_is_wrong() {
     let (exit, out, err) = allways(&["check", "servers", "--set", "mood=dithers", "--json"]);
     assert_eq!((exit, out.as_str()), (Exit::Wrong, ""));
-    assert!(err.starts_with("allways: the handler of node 0 never stops choosing: "), "{err}");
+    assert!(err.starts_with("own: the handler of node 0 never stops choosing: "), "{err}");
     assert_eq!(err.lines().count(), 1);
 }
 
@@ -244,6 +244,7 @@ fn progress_is_plain_lines_where_it_is_asked_for() {
     let (exit, _, err) = allways(&args);
     assert_eq!(exit, Exit::Inconclusive);
     let line = err.lines().next().unwrap();
-    assert!(line.contains(" states, ") && line.contains("/s, ") && line.ends_with(" s"), "{err}");
+    assert!(line.contains(" states, ") && line.contains("/s, "), "{err}");
+    assert!(line.ends_with(" s left") && line.contains(" % of --max-seconds, at most "), "{err}");
     assert!(!err.contains(['\r', '\x1b']), "{err:?}");
 }

@@ -33,13 +33,22 @@ pub use error::Error;
 pub use model::aux::Aux;
 pub use model::event::{Event, Local, ScriptPosition};
 pub use model::faults::Faults;
+pub use model::kinds::Kinds;
 pub use model::network::Network;
 pub use model::node::{Cx, Id, Never, Node, Value};
 pub use model::observer::{Observer, Seen};
-pub use model::property::{AllEqual, PropertyKind, View, view};
+pub use model::property::{AllEqual, Conjunct, PropertyKind, View, conjunct, view};
 pub use model::rename::{ByNode, Rename, Renaming};
 pub use model::system::{MAX_NODES, System};
+pub use outcome::coverage::{
+    ArmCoverage, ChoiceCoverage, Coverage, Handler, HandlerCoverage, KindCoverage,
+};
+pub use outcome::goal::{Goal, GoalConjunct, Nearest};
+pub use outcome::minimise::{MinimiseOptions, Minimised, RunSize};
+pub use outcome::render::text::TextOptions;
 pub use outcome::render::{About, Format};
+pub use outcome::replayed::Replayed;
+pub use outcome::saved::SavedRun;
 pub use outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };

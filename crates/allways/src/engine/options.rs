@@ -100,6 +100,9 @@ pub struct Options {
     pub verify_aux: bool,
     /// Re-execute a sample of the steps and compare.
     pub determinism_guard: bool,
+    /// Make the run of a violation smaller before it is reported: see
+    /// [`System::minimise`](crate::System::minimise).
+    pub minimise: bool,
     /// Where random runs start from.
     pub seed: u64,
     /// How many random runs engine `walk` makes.
@@ -124,6 +127,7 @@ impl Default for Options {
             symmetry: false,
             verify_aux: false,
             determinism_guard: true,
+            minimise: true,
             seed: 0,
             runs: 10_000,
             stop: None,
@@ -136,7 +140,7 @@ impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`,
     /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
     /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
-    /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
+    /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     ///
     /// # Errors
     ///
@@ -174,6 +178,7 @@ impl Options {
         read!("ALLWAYS_EXACT", t, options.exact = flag("ALLWAYS_EXACT", t)?);
         read!("ALLWAYS_SYMMETRY", t, options.symmetry = flag("ALLWAYS_SYMMETRY", t)?);
         read!("ALLWAYS_VERIFY_AUX", t, options.verify_aux = flag("ALLWAYS_VERIFY_AUX", t)?);
+        read!("ALLWAYS_MINIMISE", t, options.minimise = flag("ALLWAYS_MINIMISE", t)?);
         read!("ALLWAYS_SEED", t, options.seed = number("ALLWAYS_SEED", t)?);
         read!("ALLWAYS_RUNS", t, options.runs = number("ALLWAYS_RUNS", t)?);
         Ok(options)

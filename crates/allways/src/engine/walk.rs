@@ -7,6 +7,7 @@
 
 use super::budget::Budget;
 use super::expand::{Candidate, Expander, Touches};
+use super::goals::{Goals, Sightings};
 use super::options::Options;
 use super::{Findings, Found, FoundWhat, nothing_left, panicked};
 use crate::error::Error;
@@ -64,6 +65,7 @@ struct Walks<'a> {
     /// The number of the first run known to violate: later ones need not be made.
     limit: AtomicU64,
     over: AtomicBool,
+    goals: Sightings<()>,
     ends: Mutex<Ends>,
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn search<N: Node>(
         deepest: AtomicU64::new(0),
         limit: AtomicU64::new(options.runs),
         over: AtomicBool::new(false),
+        goals: Sightings::new(&space),
         ends: Mutex::new(Ends {
             witnesses: system.properties.iter().map(|_| None).collect(),
             ..Ends::default()
@@ -136,7 +139,10 @@ pub(crate) fn search<N: Node>(
     if options.verify_aux {
         space.verify_aux()?;
     }
-    walks.findings()
+    let mut findings = walks.findings()?;
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
+    Ok(findings)
 }
 
 impl Walks<'_> {
@@ -146,12 +152,13 @@ impl Walks<'_> {
 
     fn work(&self) {
         let mut expander = Expander::new(self.space, false);
+        let mut goals = Goals::new(self.space);
         while !self.over.load(Relaxed) {
             let run = self.next_run.fetch_add(1, Relaxed);
             if run >= self.limit.load(Relaxed) {
                 break;
             }
-            if let Err(error) = self.walk(run, &mut expander) {
+            if let Err(error) = self.walk(run, &mut expander, goals.as_mut()) {
                 self.fail(error);
             }
             self.finished.fetch_add(1, Relaxed);
@@ -177,12 +184,40 @@ impl Walks<'_> {
         }
     }
 
-    fn walk(&self, number: u64, expander: &mut Expander<'_>) -> Result<(), Error> {
-        let layout = self.space.layout();
+    /// How a run starts.
+    fn start(&self, number: u64) -> (Random, usize) {
         let mut random = Random::new(self.options.seed, number);
         let start = random.below(self.initial.len());
+        (random, start)
+    }
+
+    /// The first events of a run that was made before.
+    fn again(&self, number: u64, events: u64) -> Result<Run, Error> {
+        let mut expander = Expander::new(self.space, false);
+        let (mut random, start) = self.start(number);
         let mut vector = self.initial[start].clone();
-        let mut fingerprint = layout.fingerprint(self.space, &vector);
+        let mut fingerprint = self.space.layout().fingerprint(self.space, &vector);
+        let (mut steps, mut candidates) = (Vec::new(), Vec::new());
+        for _ in 0..events {
+            candidates.clear();
+            expander.expand(&vector, fingerprint, 0, &mut candidates)?;
+            let candidate = candidates[random.below(candidates.len())];
+            let mut next = Vec::new();
+            fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
+            steps.push((std::mem::replace(&mut vector, next), candidate));
+        }
+        run_of(start, &steps, &mut expander)
+    }
+
+    fn walk(
+        &self,
+        number: u64,
+        expander: &mut Expander<'_>,
+        mut goals: Option<&mut Goals>,
+    ) -> Result<(), Error> {
+        let (mut random, start) = self.start(number);
+        let mut vector = self.initial[start].clone();
+        let mut fingerprint = self.space.layout().fingerprint(self.space, &vector);
         let mut steps: Vec<(Vec<u32>, Candidate)> = Vec::new();
         let mut candidates = Vec::new();
         let mut next = Vec::new();
@@ -191,6 +226,12 @@ impl Walks<'_> {
         loop {
             self.generated.fetch_add(1, Relaxed);
             self.count(fingerprint);
+            if let (Some(goals), Touches::Reads) = (&mut goals, touches) {
+                let when = (number, steps.len() as u64);
+                goals.look(self.space, &vector, |goal, combination| {
+                    self.goals.report(goal, combination, when, ());
+                })?;
+            }
             if touches == Touches::Reads && self.judge(number, start, &vector, &steps, expander)? {
                 break;
             }
@@ -313,8 +354,8 @@ impl Walks<'_> {
         }
     }
 
-    fn findings(self) -> Result<Findings, Error> {
-        let ends = self.ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn findings(mut self) -> Result<Findings, Error> {
+        let ends = std::mem::take(&mut *self.ends());
         if let Some(error) = ends.error {
             return Err(error);
         }
@@ -343,12 +384,22 @@ impl Walks<'_> {
         }
         let stopped_early = all_witnessed(self.space, &ends.witnesses);
         let bound = (!stopped_early).then(|| ends.bound.unwrap_or(Bound::Runs));
+        let witnessed = ends.witnesses.iter().flatten().map(|(number, _)| *number).max();
+        let last = ends.violation.as_ref().map(|(number, _)| *number);
+        let last = last.or(witnessed.filter(|_| stopped_early)).unwrap_or(u64::MAX);
+        let goals = std::mem::replace(&mut self.goals, Sightings::of(std::iter::empty()));
+        let goals = goals.into_goals().into_iter().map(|goal| {
+            goal.until(last).found().with_run(|(number, events)| self.again(number, events))
+        });
+        let goals = goals.collect::<Result<_, _>>()?;
         Ok(Findings {
             violation: ends.violation.map(|(_, found)| found),
             witnesses: ends.witnesses.into_iter().map(|w| w.map(|(_, run)| run)).collect(),
             bound,
             stopped_early,
             statistics,
+            goals,
+            ..Findings::default()
         })
     }
 }

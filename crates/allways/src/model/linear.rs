@@ -164,8 +164,8 @@ struct Invocation<S: Sequential> {
 }
 
 impl<S: Sequential> fmt::Debug for History<S> {
-    /// The operations client by client: `client 0: Write(1) → Written; client 1: Read …, begun
-    /// after 1 of client 0`. An operation in flight has dots for what it returns.
+    /// The operations client by client: `client 0: Write(1) → Written; client 1: Read …
+    /// (begun after the first of client 0)`. An operation in flight has dots for what it returns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.malformed {
             f.write_str("malformed; ")?;
@@ -188,7 +188,8 @@ impl<S: Sequential> fmt::Debug for History<S> {
                 let new = invocation.after.iter().filter(|after| !before.contains(after));
                 for (index, (other, count)) in new.enumerate() {
                     let what = if index > 0 { " and" } else { " (begun after" };
-                    write!(f, "{what} {count} of client {other}")?;
+                    let first = if *count == 1 { String::new() } else { format!(" {count}") };
+                    write!(f, "{what} the first{first} of client {other}")?;
                 }
                 if invocation.after.iter().any(|after| !before.contains(after)) {
                     f.write_str(")")?;
@@ -460,8 +461,8 @@ mod tests {
         assert_eq!(format!("{:?}", history(&[])), "no operations on Register(0)");
         assert_eq!(
             format!("{:?}", history(&events)),
-            "client 0: Write(1) → Written, then Read … (begun after 1 of client 1); \
-             client 1: Read → Read(0) (begun after 1 of client 0)"
+            "client 0: Write(1) → Written, then Read … (begun after the first of client 1); \
+             client 1: Read → Read(0) (begun after the first of client 0)"
         );
     }
 

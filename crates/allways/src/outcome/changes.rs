@@ -46,10 +46,21 @@ fn compare(path: &str, before: &Shown, after: &Shown, auxiliary: bool, found: &m
     let is_state = path.is_empty() && matches!(before, Shown::Struct { .. });
     let all_auxiliary = parts.iter().all(|change| change.auxiliary);
     let hides = !auxiliary && parts.iter().any(|change| change.auxiliary) && all_auxiliary;
-    if !is_state && !hides && length(&whole()) <= parts.iter().map(length).sum() {
+    let said = parts.iter().map(length).sum::<usize>() + worth(before);
+    if !is_state && !hides && length(&whole()) <= said {
         found.push(whole());
     } else {
         found.append(&mut parts);
+    }
+}
+
+/// How much more one would rather read than a path into such a value.
+fn worth(shown: &Shown) -> usize {
+    match shown {
+        // `accepted.1` says little.
+        Shown::Tuple { .. } => 30,
+        Shown::List(_) | Shown::Set(_) | Shown::Map(_) => 16,
+        Shown::Struct { .. } | Shown::Atom(_) | Shown::Text(_) => 0,
     }
 }
 
