@@ -69,7 +69,7 @@ fn lane(out: &mut String, story: &Story, node: usize, name: &str) {
             _ => step.event.what.clone(),
         };
         let mut lines = vec![clip(&plain(&format!("{}. {what}", index + 1)), 48)];
-        lines.extend(changes(step).iter().take(3).map(|line| clip(line, 48)));
+        lines.extend(changes(step, 48).into_iter().take(3));
         let bad = if ends_badly(story, index) { " color=\"#c1272d\" penwidth=2" } else { "" };
         let label = quote(&lines.join("\n"));
         let _ = writeln!(out, "    s{index} [label={label}{bad}{}]", faint(story, index));

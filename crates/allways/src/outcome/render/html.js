@@ -128,7 +128,7 @@
   const code = (text) => make("li", "", make("code", "", text));
   const short = (index) => {
     const envelope = envelopes[index];
-    const item = make("li", "", make("code", "", texts[envelope.what].replace(/\s+/g, " ")),
+    const item = make("li", "", make("code", "", envelope.line),
       ` to ${name(envelope.to)}`);
     const next = envelope.handled_at[0];
     if (next !== undefined) item.append(", ", stepLink(next));
@@ -182,23 +182,6 @@
 
   // --- The global state -------------------------------------------------------------------
 
-  // What a node is after the first `position` steps.
-  const nodeAt = (node, position) => {
-    let { state, timers } = story.starts[node] ?? { state: null, timers: [] };
-    timers = [...timers];
-    let [up, moved] = [true, false];
-    for (let index = 0; index < position; index++) {
-      const step = steps[index];
-      if (step.node !== node || step.kind === "drop") continue;
-      moved = index === position - 1;
-      if (step.after !== null) state = step.after;
-      if (step.kind === "crash") up = false;
-      if (step.kind === "restart") up = true;
-      const gone = step.kind === "timer" ? [step.what, ...step.timers_cancelled] : step.timers_cancelled;
-      timers = timers.filter((timer) => !gone.includes(timer)).concat(step.timers_set);
-    }
-    return { state, timers: [...new Set(timers)], up, moved };
-  };
   // Sent, not lost, and handled later or never.
   const inFlight = (position) =>
     envelopes.filter((envelope) => {
@@ -207,40 +190,34 @@
       const done = envelope.handled_at.length > 0 && Math.max(...envelope.handled_at) < position;
       return sent && !lost && !done;
     });
-  const observerAt = (observer, position) => {
-    let state = story.observer_starts[observer];
-    for (const step of steps.slice(0, position)) {
-      for (const [moved, , after] of step.observed) if (moved === observer) state = after;
-    }
-    return state;
-  };
-
   // What the reader opened or closed stays so; otherwise few nodes are open, many are closed.
   const folds = new Map();
   const fold = (key, open, title, className, ...content) => {
     const summary = make("summary", "", ...title);
-    const element = make("details", className, summary, ...content.filter((part) => part !== null));
+    const element = make("details", className, summary, ...content);
     element.open = folds.get(key) ?? open;
     summary.addEventListener("click", () => folds.set(key, !element.open));
     return element;
   };
   const showGlobal = () => {
     const parts = [make("h2", "", at === 0 ? "Global state at the start" : `Global state after step ${at}`)];
+    const moment = story.moments[at];
     nodes.forEach((node, index) => {
-      const { state, timers, up, moved } = nodeAt(index, at);
-      const title = up ? [node] : [node, make("span", "down-tag", " is down")];
+      const [state, timers, up] = [moment.states[index], moment.timers[index], moment.up[index]];
+      const moved = at > 0 && steps[at - 1].node === index;
+      const title = up !== false ? [node] : [node, make("span", "down-tag", " is down")];
       parts.push(fold("node " + index, nodes.length <= 6 || moved, title, moved ? "moved" : "",
-        state === null ? null : plain(texts[state]),
-        timers.length === 0 ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
+        state === undefined ? null : plain(texts[state]),
+        !timers?.length ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
     });
     story.observers.forEach((observer, index) => {
-      const state = observerAt(index, at);
+      const state = moment.observers[index];
       if (state !== undefined) {
         parts.push(fold("observer " + index, true, [`observer ${observer}`], "", plain(texts[state])));
       }
     });
     const flying = inFlight(at).map((envelope) =>
-      make("li", "", make("code", "", texts[envelope.what].replace(/\s+/g, " ")),
+      make("li", "", make("code", "", envelope.line),
         ` from ${name(envelope.from)} to ${name(envelope.to)}`));
     parts.push(fold("flight", true, [`in flight: ${flying.length}`], "",
       flying.length === 0 ? null : make("ul", "", ...flying)));
@@ -328,8 +305,9 @@
     const list = byId("list").offsetWidth;
     const { left, width } = lane.getBoundingClientRect();
     const x = left - run.getBoundingClientRect().left;
-    if (x - width < list) run.scrollLeft -= list - (x - width);
-    else if (x + 2 * width > run.clientWidth) run.scrollLeft += x + 2 * width - run.clientWidth;
+    const [from, to] = [x - width / 2, x + 1.5 * width];
+    if (from < list) run.scrollLeft -= list - from;
+    else if (to > run.clientWidth) run.scrollLeft += to - run.clientWidth;
   };
 
   byId("first").addEventListener("click", () => go(0));

@@ -7,6 +7,7 @@
 
 use super::About;
 use super::diagram::{Diagram, lane_width};
+use super::moments::moments;
 use super::pretty::pretty;
 use super::words::{changes, class, clip, ends_badly, escape, headline, plain, plain_lines};
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStep};
@@ -79,7 +80,7 @@ fn header(out: &mut String, title: &str, about: &About, bad: bool, all_matter: b
     };
     let (first, back) = (icon("M3 2v12M13 2L5 8l8 6z"), icon("M12 2L4 8l8 6z"));
     let (forward, last) = (icon("M4 2l8 6-8 6z"), icon("M13 2v12M3 2l8 6-8 6z"));
-    let theme = icon("M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 1 1 0 12");
+    let theme = icon("M8 2a6 6 0 1 0 0 12z\"/><path fill=\"none\" d=\"M8 2a6 6 0 1 1 0 12");
     let _ = write!(
         out,
         "</p>\n</div>\n<div class=\"controls\" role=\"toolbar\" aria-label=\"Steps\">\n\
@@ -98,7 +99,7 @@ fn header(out: &mut String, title: &str, about: &About, bad: bool, all_matter: b
 /// The list of steps, and the lanes beside it.
 fn diagram(out: &mut String, story: &Story) {
     let lane = lane_width(story.nodes.len());
-    let left = lane * 0.4;
+    let left = lane * 0.5;
     let width = left * 2.0 + lane * story.nodes.len() as f64;
     let _ = write!(
         out,
@@ -136,7 +137,7 @@ fn row(out: &mut String, story: &Story, index: usize, step: &StoryStep) {
     let number = index + 1;
     let faint = if step.matters { "" } else { " faint" };
     let bad = if ends_badly(story, index) { " bad" } else { "" };
-    let changed = changes(step).join(", ");
+    let changed = changes(step, 44).join(", ");
     let alone = if changed.is_empty() { " alone" } else { "" };
     let _ = writeln!(
         out,
@@ -180,40 +181,56 @@ fn lanes(
 #[derive(Default)]
 struct Texts {
     list: Vec<String>,
-    places: HashMap<String, usize>,
+    places: HashMap<(String, bool), usize>,
 }
 
 impl Texts {
     fn place(&mut self, text: &str) -> usize {
-        if let Some(&place) = self.places.get(text) {
-            return place;
-        }
-        self.list.push(plain_lines(&pretty(text)));
-        self.places.insert(text.to_owned(), self.list.len() - 1);
-        self.list.len() - 1
+        self.place_as(text, false)
+    }
+
+    /// A state: broken into its fields even if it is short, so that states can be compared.
+    fn state(&mut self, text: &str) -> usize {
+        self.place_as(text, true)
+    }
+
+    fn place_as(&mut self, text: &str, broken: bool) -> usize {
+        let list = &mut self.list;
+        *self.places.entry((text.to_owned(), broken)).or_insert_with(|| {
+            list.push(plain_lines(&pretty(text, broken)));
+            list.len() - 1
+        })
     }
 }
 
-fn plains(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| plain(text)).collect()
+fn plains(texts: &[impl AsRef<str>]) -> Vec<String> {
+    texts.iter().map(|text| plain(text.as_ref())).collect()
 }
 
 /// What the script needs. States and messages are places in `texts`.
 fn data(story: &Story) -> Value {
     let mut texts = Texts::default();
-    let starts: Vec<Value> = (story.starts.iter())
-        .map(|start| json!({ "state": texts.place(&start.state), "timers": plains(&start.timers) }))
+    let moments: Vec<Value> = moments(story)
+        .into_iter()
+        .map(|moment| {
+            let mut places = |states: &[&str]| -> Vec<usize> {
+                states.iter().map(|state| texts.state(state)).collect()
+            };
+            json!({
+                "states": places(&moment.states),
+                "observers": places(&moment.observers),
+                "timers": moment.timers.iter().map(|timers| plains(timers)).collect::<Vec<_>>(),
+                "up": moment.up,
+            })
+        })
         .collect();
-    let observer_starts: Vec<usize> =
-        story.observer_starts.iter().map(|state| texts.place(state)).collect();
     let steps: Vec<Value> = story.steps.iter().map(|step| step_data(step, &mut texts)).collect();
     let envelopes: Vec<Value> =
         story.envelopes.iter().map(|envelope| envelope_data(envelope, &mut texts)).collect();
     json!({
         "nodes": plains(&story.nodes),
         "observers": plains(&story.observers),
-        "starts": starts,
-        "observer_starts": observer_starts,
+        "moments": moments,
         "steps": steps,
         "envelopes": envelopes,
         "ending": story.ending.as_ref().map(|ending| ending_data(ending, &mut texts)),
@@ -222,10 +239,10 @@ fn data(story: &Story) -> Value {
 }
 
 fn step_data(step: &StoryStep, texts: &mut Texts) -> Value {
-    let mut state = |state: &String| (!state.is_empty()).then(|| texts.place(state));
+    let mut state = |state: &String| (!state.is_empty()).then(|| texts.state(state));
     let (before, after) = (state(&step.before), state(&step.after));
     let observed: Vec<[usize; 3]> = (step.observed.iter())
-        .map(|moved| [moved.observer, texts.place(&moved.before), texts.place(&moved.after)])
+        .map(|moved| [moved.observer, texts.state(&moved.before), texts.state(&moved.after)])
         .collect();
     json!({
         "kind": class(step.event.kind),
@@ -253,6 +270,7 @@ fn envelope_data(envelope: &StoryEnvelope, texts: &mut Texts) -> Value {
         "from": envelope.from,
         "to": envelope.to,
         "what": texts.place(&envelope.what),
+        "line": plain(&envelope.what),
         "sent_at": envelope.sent_at,
         "handled_at": envelope.handled_at,
         "lost_at": envelope.lost_at,
@@ -308,7 +326,7 @@ mod tests {
         let story = sample::paxos();
         let data = data(&story);
         let texts = data["texts"].as_array().unwrap();
-        let fresh = pretty(&story.starts[0].state);
+        let fresh = pretty(&story.starts[0].state, true);
         assert_eq!(texts.iter().filter(|text| text.as_str() == Some(&fresh)).count(), 1);
         let place = data["steps"][2]["after"].as_u64().unwrap() as usize;
         assert!(texts[place].as_str().unwrap().contains("chosen: Some(10)"));

@@ -155,7 +155,6 @@ fn lines(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::outcome::render::xml;
     use crate::prelude::*;
     use crate::{Checkable, Options};
 
@@ -189,7 +188,7 @@ mod tests {
     fn report(system: &System<Last>, options: &Options) -> (String, [usize; 3]) {
         let outcome = system.try_check(options).unwrap();
         let report = outcome.junit("last", &system.property_names(), "");
-        xml::check(&report).unwrap();
+        roxmltree::Document::parse(&report).unwrap();
         let counts =
             ["<testcase ", "<failure ", "<skipped "].map(|tag| report.matches(tag).count());
         let [tests, failures, skipped] = counts;

@@ -91,7 +91,7 @@ fn step(out: &mut String, story: &Story, index: usize, step: &StoryStep, notes: 
             writeln!(out, "  Note over {}: {}", all(story), text("the partition heals"))
         }
     };
-    let changed = changes(step);
+    let changed = changes(step, LABEL);
     if notes && event.node.is_some() && !changed.is_empty() {
         let lines: Vec<String> = changed.iter().take(4).map(|line| escape(line, LABEL)).collect();
         let _ = writeln!(out, "  Note right of n{node}: {}", lines.join("<br/>"));

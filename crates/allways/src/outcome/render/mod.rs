@@ -23,8 +23,6 @@ mod svg;
 mod test;
 pub(crate) mod text;
 mod words;
-#[cfg(test)]
-mod xml;
 
 pub use about::About;
 pub use format::Format;

@@ -7,18 +7,34 @@ const WIDTH: usize = 52;
 /// How far parts are moved to the right of what they are a part of.
 const INDENT: usize = 2;
 
-/// The text broken into lines along its parts; as it is if it cannot be read.
-pub(super) fn pretty(text: &str) -> String {
+/// The text broken into lines along its parts; as it is if it cannot be read. A struct of several
+/// fields is `broken` into them even if it is short.
+pub(super) fn pretty(text: &str, broken: bool) -> String {
     let mut out = String::new();
-    write(&Shown::read(text), 0, 0, &mut out);
+    write(&Shown::read(text), broken, 0, 0, &mut out);
     out
 }
 
 /// Writes a value that begins `column` characters into its line; its parts are indented more than
 /// `indent`.
-fn write(value: &Shown, indent: usize, column: usize, out: &mut String) {
+fn write(value: &Shown, broken: bool, indent: usize, column: usize, out: &mut String) {
     let line = value.to_string();
-    if column + line.chars().count() <= WIDTH || !value.has_parts() {
+    let fits = column + line.chars().count() <= WIDTH;
+    let is_struct =
+        |value: &Shown| matches!(value, Shown::Struct { fields, .. } if fields.len() > 1);
+    // What holds nothing but one thing with parts stays with it on the line.
+    if let Shown::Tuple { name, items } = value
+        && let [item] = items.as_slice()
+        && item.has_parts()
+        && (!fits || broken && is_struct(item))
+    {
+        out.push_str(name);
+        out.push('(');
+        write(item, broken, indent, column + name.chars().count() + 2, out);
+        out.push_str(if name.is_empty() { ",)" } else { ")" });
+        return;
+    }
+    if !value.has_parts() || fits && !(broken && is_struct(value)) {
         out.push_str(&line);
         return;
     }
@@ -27,7 +43,7 @@ fn write(value: &Shown, indent: usize, column: usize, out: &mut String) {
         out.push_str(&" ".repeat(inner));
         out.push_str(prefix);
         // One more for the comma behind it.
-        write(value, inner, inner + prefix.chars().count() + 1, out);
+        write(value, false, inner, inner + prefix.chars().count() + 1, out);
         out.push_str(",\n");
     };
     let (open, close) = match value {
@@ -62,7 +78,8 @@ mod tests {
 
     #[test]
     fn what_fits_stays_on_one_line() {
-        assert_eq!(pretty("Node { id: 1, log: [] }"), "Node { id: 1, log: [] }");
+        assert_eq!(pretty("Node { id: 1, log: [] }", false), "Node { id: 1, log: [] }");
+        assert_eq!(pretty("Node { id: 1 }", true), "Node { id: 1 }");
     }
 
     #[test]
@@ -79,12 +96,18 @@ Replica {
   ],
   seen: {Id(0), Id(1)},
 }";
-        assert_eq!(pretty(text), expected);
+        assert_eq!(pretty(text, false), expected);
+    }
+
+    #[test]
+    fn a_state_is_broken_into_its_fields_even_inside_a_variant() {
+        let expected = "Client(Client {\n  waits: Some(6),\n  requests: 2,\n})";
+        assert_eq!(pretty("Client(Client { waits: Some(6), requests: 2 })", true), expected);
     }
 
     #[test]
     fn what_cannot_be_read_is_left_as_it_is() {
         let text = "}{ not [ at all ( what a Debug would write, but long enough to be broken";
-        assert_eq!(pretty(text), text);
+        assert_eq!(pretty(text, true), text);
     }
 }
