@@ -5,7 +5,7 @@ use super::goal::events;
 use super::{Bound, Cause, Outcome, Statistics, grouped};
 
 /// The growth of a search is judged by so many levels.
-const LEVELS: usize = 3;
+const LEVELS: usize = 2;
 
 impl Outcome {
     /// What there is to know besides the verdict, as sentences for people: how far a search came
@@ -102,10 +102,11 @@ impl Outcome {
                 _ => format!("; each level is about {growth:.1} times as large as the one before"),
             };
             if growth < 0.95 {
-                // A geometric series, of which what was found beyond is a part.
+                // A geometric series, of which what was found beyond is a part. Levels that shrink
+                // mostly shrink faster and faster, so there is hardly more.
                 let left = *last as f64 * growth / (1.0 - growth) - beyond as f64;
                 let left = counted(left.max(1.0).round() as u64, "state");
-                said += &format!(", and if that goes on, about {left} are left to find");
+                said += &format!(", and at that rate about {left} are left to find");
             }
         }
         said
