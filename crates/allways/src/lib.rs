@@ -81,7 +81,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Search, Seen, System, Verdict, view,
+        Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

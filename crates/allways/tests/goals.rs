@@ -1,7 +1,7 @@
 //! Goals that are not reached, and bounds that run out: what the outcome says of them.
 
 use allways::prelude::*;
-use allways::{Bound, Cause, Error, Goal, Rename, Renaming, conjunct};
+use allways::{Bound, Cause, Error, Goal, Rename, Renaming};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

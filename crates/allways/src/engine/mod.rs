@@ -203,6 +203,7 @@ fn conclude<N: Node>(
     let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
     let facts = Facts {
         complete,
+        transitions: statistics.transitions,
         violation: violation.as_ref(),
         coverage: coverage.as_ref(),
         constant: &findings.constant,
