@@ -41,6 +41,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
         shared.depth.store(depth, Relaxed);
         let frontier = chunks.iter().map(|chunk| chunk.count).sum();
         shared.pulse(frontier, level.bytes());
+        shared.levels.lock().unwrap_or_else(PoisonError::into_inner).push(frontier);
         let todo = Todo::new(chunks);
         let probe = depth >= shared.budget.max_depth;
         if todo.chunks.len() == 1 || workers.len() == 1 {
@@ -171,6 +172,7 @@ impl<'a> Breadth<'a> {
                 self.probe(&batch)?;
             } else {
                 shared.generated.fetch_add(generated, Relaxed);
+                shared.expanded.fetch_add(batch.states.len() as u64, Relaxed);
                 self.insert(&batch, session)?;
             }
         }

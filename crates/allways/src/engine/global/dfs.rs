@@ -281,6 +281,7 @@ impl<'a> Depth<'a> {
             .then(|| shared.table.session(TOGETHER * 64, shared.threads));
         let mut generated = 0;
         let mut deepest = 0;
+        let mut expanded = 0;
         let mut candidates = std::mem::take(&mut batch.candidates);
         for index in 0..batch.states.len() {
             let state = &batch.states[index];
@@ -310,6 +311,7 @@ impl<'a> Depth<'a> {
             let steps = found.len() as u64 + expansion.stutters + expansion.asleep;
             if !at_bound {
                 generated += steps;
+                expanded += 1;
             } else {
                 // At the depth bound: only look whether anything lies beyond.
                 shared.probed.fetch_add(steps, Relaxed);
@@ -327,6 +329,7 @@ impl<'a> Depth<'a> {
             shared.depth.fetch_max(deepest, Relaxed);
         }
         shared.generated.fetch_add(generated, Relaxed);
+        shared.expanded.fetch_add(expanded, Relaxed);
         self.insert(batch, hand, session)
     }
 
