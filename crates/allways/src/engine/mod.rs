@@ -1,26 +1,37 @@
 //! Ways to explore. Each engine ends in [`Findings`]; what becomes of them is written once, here.
 
+pub(crate) mod apply;
 pub(crate) mod budget;
 pub(crate) mod classic;
+pub(crate) mod commute;
 pub(crate) mod expand;
 pub(crate) mod global;
+pub(crate) mod goals;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod walk;
+mod watch;
 
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
 use crate::model::system::System;
+use crate::model::tally::Tally;
 use crate::model::world::World;
+use crate::outcome::coverage::Coverage;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
 use crate::outcome::replay::confirm;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
+use crate::outcome::story::Story;
+use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
+use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use goals::GoalFound;
 use options::{Engine, Options, Search};
+use std::sync::Arc;
 
 /// What an engine has found when it ends.
 #[derive(Default)]
@@ -33,6 +44,13 @@ pub(crate) struct Findings {
     /// Set when all there was to find was found before everything was explored.
     pub stopped_early: bool,
     pub statistics: Statistics,
+    /// What handlers were seen to do, if the engine knows.
+    pub tally: Option<Tally>,
+    /// What was seen of the properties that name their conjuncts.
+    pub goals: Vec<GoalFound<Run>>,
+    /// For each property, whether what it reads was the same in every state met; empty if that is
+    /// not known.
+    pub constant: Vec<bool>,
 }
 
 /// A violation, not yet confirmed.
@@ -52,7 +70,8 @@ pub(crate) enum FoundWhat {
 }
 
 impl<N: Node> System<N> {
-    /// Checks the system with the default options, as the environment changes them.
+    /// Checks the system with the default options, as the environment changes them. A check that
+    /// takes long says so on standard error, every ten seconds.
     ///
     /// # Panics
     ///
@@ -60,7 +79,17 @@ impl<N: Node> System<N> {
     /// a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        match Options::from_env().and_then(|options| self.try_check(&options)) {
+        let watched = |mut options: Options| {
+            let progress = Arc::clone(options.progress.get_or_insert_default());
+            // Not by `eprintln`: what a test prints is kept back until it ends.
+            let to = std::io::stderr();
+            let hint = match options.max_time {
+                Some(_) => "",
+                None => "; ALLWAYS_MAX_SECONDS=60 would bound it",
+            };
+            watch::during(&progress, watch::SILENCE, hint, to, || self.try_check(&options))
+        };
+        match Options::from_env().and_then(watched) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -118,6 +147,20 @@ pub trait Checkable: Send + Sync {
     /// See [`Error`].
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
 
+    /// Tells a run in full: see [`System::story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn story(&self, run: &Run) -> Result<Story, Error>;
+
+    /// Tells the run of a violation in full: see [`System::violation_story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error>;
+
     /// Makes the run of a violation smaller: see [`System::minimise`].
     ///
     /// # Errors
@@ -143,6 +186,14 @@ impl<N: Node> Checkable for System<N> {
         System::replay(self, saved)
     }
 
+    fn story(&self, run: &Run) -> Result<Story, Error> {
+        System::story(self, run)
+    }
+
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
+        System::violation_story(self, violation)
+    }
+
     fn minimise(
         &self,
         violation: &Violation,
@@ -160,7 +211,7 @@ fn conclude<N: Node>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Outcome, Error> {
-    let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
+    let Findings { violation, witnesses, bound, stopped_early, mut statistics, .. } = findings;
     let mut violation = match violation {
         Some(Found { what, mut run }) => {
             let (cause, property) = match &what {
@@ -188,9 +239,10 @@ fn conclude<N: Node>(
         }
         match witnesses.get(index).cloned().flatten() {
             Some(mut run) => {
-                confirm(system, &run, &Cause::Always, Some(index))?;
+                let shows = Shows { cause: &Cause::Always, property: Some(index) };
+                let (_, story) = confirmed(system, &run, shows)?;
                 run.start_choices = World::start_choices(system, run.start)?;
-                found.push(Witness { property: property.name.clone(), run });
+                found.push(Witness { property: property.name.clone(), run, story });
             }
             None if complete && violation.is_none() => {
                 violation = Some(Violation {
@@ -208,6 +260,16 @@ fn conclude<N: Node>(
         (None, Some(_)) => Verdict::Inconclusive,
         (None, None) => Verdict::Holds,
     };
+    let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
+    let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
+    let facts = Facts {
+        complete,
+        transitions: statistics.transitions,
+        violation: violation.as_ref(),
+        coverage: coverage.as_ref(),
+        constant: &findings.constant,
+    };
+    let warnings = warnings(system, &facts)?;
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
@@ -224,6 +286,13 @@ fn conclude<N: Node>(
         }
         _ => None,
     };
+    let story = match &violation {
+        Some(violation) if violation.run.events.len() <= MAX_TOLD => match violation.cause {
+            Cause::NeverReached => None,
+            _ => Some(tell_violation(system, violation)?),
+        },
+        _ => None,
+    };
     Ok(Outcome {
         verdict,
         complete,
@@ -231,9 +300,27 @@ fn conclude<N: Node>(
         engine: engine.to_owned(),
         violation,
         minimised,
+        story,
         witnesses: found,
+        goals,
+        coverage,
+        warnings,
         statistics,
     })
+}
+
+/// Confirms by replay that a run shows what it should, and tells it if it is not too long; returns
+/// also what the property reads at its end.
+fn confirmed<N: Node>(
+    system: &System<N>,
+    run: &Run,
+    shows: Shows<'_>,
+) -> Result<(Vec<String>, Option<Story>), Error> {
+    if run.events.len() > MAX_TOLD {
+        return Ok((confirm(system, run, shows.cause, shows.property)?, None));
+    }
+    let (reads, story) = confirm_and_tell(system, run, shows)?;
+    Ok((reads, Some(story)))
 }
 
 /// The most memory that this process has had, where the system tells.

@@ -5,8 +5,9 @@
 //! have the same explanations, and equal histories are one observer state.
 
 use super::node::{Id, Node, Value};
-use super::observer::{Observer, Seen};
+use super::observer::{Observer, Seen, short_type_name};
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
 /// A sequential object: what operations on it return when nobody else is around.
 ///
@@ -141,7 +142,7 @@ pub enum Operation<S: Sequential> {
 /// history.record(b, Operation::Return(RegisterRet::Read(0))); // a stale read
 /// assert!(!history.is_linearizable());
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct History<S: Sequential> {
     start: S,
     clients: BTreeMap<Id, Client<S>>,
@@ -160,6 +161,44 @@ struct Invocation<S: Sequential> {
     op: S::Op,
     /// How many operations each other client had completed; clients with none are left out.
     after: Vec<(Id, usize)>,
+}
+
+impl<S: Sequential> fmt::Debug for History<S> {
+    /// The operations client by client: `client 0: Write(1) → Written; client 1: Read …
+    /// (begun after the first of client 0)`. An operation in flight has dots for what it returns.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.malformed {
+            f.write_str("malformed; ")?;
+        }
+        if self.clients.is_empty() {
+            return write!(f, "no operations on {:?}", self.start);
+        }
+        for (index, (id, client)) in self.clients.iter().enumerate() {
+            write!(f, "{}client {id}: ", if index > 0 { "; " } else { "" })?;
+            let completed = client.completed.iter().map(|(op, ret)| (op, Some(ret)));
+            let in_flight = client.in_flight.iter().map(|op| (op, None));
+            // What it began after says something only where it is more than before.
+            let mut before: &[(Id, usize)] = &[];
+            for (index, (invocation, ret)) in completed.chain(in_flight).enumerate() {
+                write!(f, "{}{:?}", if index > 0 { ", then " } else { "" }, invocation.op)?;
+                match ret {
+                    Some(ret) => write!(f, " → {ret:?}")?,
+                    None => f.write_str(" …")?,
+                }
+                let new = invocation.after.iter().filter(|after| !before.contains(after));
+                for (index, (other, count)) in new.enumerate() {
+                    let what = if index > 0 { " and" } else { " (begun after" };
+                    let first = if *count == 1 { String::new() } else { format!(" {count}") };
+                    write!(f, "{what} the first{first} of client {other}")?;
+                }
+                if invocation.after.iter().any(|after| !before.contains(after)) {
+                    f.write_str(")")?;
+                }
+                before = &invocation.after;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<S: Sequential> History<S> {
@@ -336,6 +375,10 @@ where
         (self.read)(seen).is_some()
     }
 
+    fn name(&self) -> String {
+        short_type_name::<History<S>>()
+    }
+
     fn observe(&self, state: &mut History<S>, seen: Seen<'_, N>) {
         if let Some((client, operation)) = (self.read)(&seen) {
             state.record(client, operation);
@@ -404,6 +447,23 @@ mod tests {
     fn a_return_of_nothing_is_malformed() {
         assert!(!history(&[(0, WRITTEN)]).is_linearizable());
         assert!(!history(&[(0, invoke(Read)), (0, invoke(Read))]).is_linearizable());
+    }
+
+    #[test]
+    fn a_history_reads_client_by_client() {
+        let events = [
+            (0, invoke(Write(1))),
+            (0, WRITTEN),
+            (1, invoke(Read)),
+            (1, read(0)),
+            (0, invoke(Read)),
+        ];
+        assert_eq!(format!("{:?}", history(&[])), "no operations on Register(0)");
+        assert_eq!(
+            format!("{:?}", history(&events)),
+            "client 0: Write(1) → Written, then Read … (begun after the first of client 1); \
+             client 1: Read → Read(0) (begun after the first of client 0)"
+        );
     }
 
     #[test]

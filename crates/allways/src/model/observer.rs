@@ -100,6 +100,32 @@ pub trait Observer<N: Node>: Send + Sync + 'static {
 
     /// Sees something that it wants.
     fn observe(&self, state: &mut Self::State, seen: Seen<'_, N>);
+
+    /// What it is called where a run is shown: by default as its type is.
+    fn name(&self) -> String {
+        short_type_name::<Self>()
+    }
+}
+
+/// The name of a type without the paths in it: `History<Register<char>>`.
+pub(crate) fn short_type_name<T: ?Sized>() -> String {
+    without_paths(std::any::type_name::<T>())
+}
+
+fn without_paths(name: &str) -> String {
+    let mut short = String::new();
+    let mut start = 0;
+    for (at, _) in name.match_indices("::") {
+        if at < start {
+            continue;
+        }
+        // What stands before it, back to where the path began, goes.
+        let kept = name[start..at].rfind(|c: char| "<>(), &[];+".contains(c));
+        short.push_str(kept.map_or("", |kept| &name[start..=start + kept]));
+        start = at + 2;
+    }
+    short.push_str(&name[start..]);
+    short
 }
 
 /// An observer whose state type is erased.
@@ -107,6 +133,7 @@ pub(crate) trait ErasedObserver<N: Node>: Send + Sync {
     fn start(&self) -> Erased;
     fn wants(&self, seen: &Seen<'_, N>) -> bool;
     fn observe(&self, state: &Erased, seen: Seen<'_, N>) -> Erased;
+    fn name(&self) -> String;
 }
 
 impl<N: Node, O: Observer<N>> ErasedObserver<N> for O {
@@ -129,10 +156,32 @@ impl<N: Node, O: Observer<N>> ErasedObserver<N> for O {
             None => state.clone(),
         }
     }
+
+    fn name(&self) -> String {
+        Observer::name(self)
+    }
 }
 
 impl<N: Node> fmt::Debug for dyn ErasedObserver<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("observer")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_lose_their_paths() {
+        for (name, short) in [
+            ("u8", "u8"),
+            ("a::b::Outputs", "Outputs"),
+            ("a::History<a::b::Register<char>>", "History<Register<char>>"),
+            ("(alloc::string::String, &[core::x::Y])", "(String, &[Y])"),
+            ("a::Linear<R, a::tests::main::{{closure}}>", "Linear<R, {{closure}}>"),
+        ] {
+            assert_eq!(without_paths(name), short);
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::faults::FaultState;
 use super::network::NetworkKind;
 use super::node::{Id, Node};
 use super::observer::Seen;
-use super::property::Reads;
+use super::property::{ErasedTest, Reads};
 use super::run_event::{RunEvent, RunEventKind};
 use super::step::{self, Done, Effect, End, guarded};
 use super::system::System;
@@ -598,6 +598,20 @@ pub(crate) fn test<N: Node>(
     let property = &system.properties[property];
     let (Reads::Views { test, .. } | Reads::Observer { test, .. }) = &property.reads;
     guarded(|| test(reads)).map_err(|message| property_panicked(&property.name, &message))
+}
+
+/// Which conjuncts of a property are true of what it reads: a bit for each.
+pub(crate) fn conjuncts<N: Node>(
+    system: &System<N>,
+    property: usize,
+    reads: &[Erased],
+) -> Result<u64, Error> {
+    let property = &system.properties[property];
+    let bits = || {
+        let bit = |(at, (_, test)): (usize, &(_, ErasedTest))| u64::from(test(reads)) << at;
+        property.conjuncts.iter().enumerate().map(bit).sum()
+    };
+    guarded(bits).map_err(|message| property_panicked(&property.name, &message))
 }
 
 pub(crate) fn property_panicked(name: &str, message: &str) -> Error {

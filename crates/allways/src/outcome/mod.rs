@@ -1,15 +1,29 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
+mod advice;
+pub(crate) mod changes;
+pub(crate) mod coverage;
+pub(crate) mod goal;
+pub(crate) mod ledger;
 pub(crate) mod minimise;
+pub(crate) mod past;
+pub(crate) mod render;
 pub(crate) mod replay;
 pub(crate) mod replayed;
 pub(crate) mod saved;
+pub(crate) mod shown;
 pub(crate) mod story;
+pub(crate) mod tell;
+pub(crate) mod warnings;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};
+use coverage::Coverage;
+use goal::Goal;
 use minimise::Minimised;
+use render::text::TextOptions;
 use std::fmt;
 use std::time::Duration;
+use story::Story;
 
 /// What a check says.
 ///
@@ -134,6 +148,8 @@ pub struct Witness {
     pub property: String,
     /// A run after which it holds.
     pub run: Run,
+    /// The run told in full, unless it is too long for that.
+    pub story: Option<Story>,
 }
 
 /// What a search did. A number that an engine does not have is `None`.
@@ -164,6 +180,11 @@ pub struct Statistics {
     pub system_states: Option<u64>,
     /// The length of the longest run explored.
     pub depth: Option<u64>,
+    /// Distinct global states that were met but not expanded when the search ended.
+    pub frontier: Option<u64>,
+    /// Breadth-first: how many distinct global states there are after so many events, from none on,
+    /// as far as all of them are known. Otherwise empty.
+    pub levels: Vec<u64>,
     /// States that a depth-first search had to push on its stack.
     pub stack_pushes: Option<u64>,
     /// How long it took.
@@ -206,14 +227,37 @@ pub struct Outcome {
     pub violation: Option<Violation>,
     /// By how much the run of the violation was made smaller; `None` if nobody tried.
     pub minimised: Option<Minimised>,
+    /// The run of the violation told in full, unless there is none or it is too long for that
+    /// (more than 5,000 events: see [`System::story`](crate::System::story)).
+    pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
+    /// What came of each `sometimes` property.
+    pub goals: Vec<Goal>,
+    /// What handlers were seen to do, if the engine knows.
+    pub coverage: Option<Coverage>,
+    /// What makes the outcome say less than one may think.
+    pub warnings: Vec<String>,
     /// What the search did.
     pub statistics: Statistics,
 }
 
 impl Outcome {
-    /// Panics with a readable report unless every property holds.
+    /// Panics with a readable report unless every property holds: what is violated, the run that
+    /// shows it as a diagram ([`Story::text`](crate::Story::text)), and the statistics.
+    ///
+    /// ```should_panic
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     ///
     /// # Panics
     ///
@@ -238,11 +282,24 @@ impl Outcome {
     }
 }
 
+/// An outcome shows at most this many steps of a run; nobody reads more, and all are in its story.
+const MAX_SHOWN: usize = 200;
+
 impl fmt::Display for Outcome {
+    /// What a person wants to know: what is violated and the run that shows it, as a diagram of
+    /// 100 columns, or that nothing is; then the statistics.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
             (Some(violation), _) => {
-                write!(f, "{violation}")?;
+                match &self.story {
+                    Some(story) => {
+                        writeln!(f, "{}", violation.heading())?;
+                        let options =
+                            TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
+                        writeln!(f, "\n{}", story.text(&options))?;
+                    }
+                    None => write!(f, "{violation}")?,
+                }
                 if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
                     writeln!(f, "minimised: {minimised}")?;
                 }
@@ -254,6 +311,12 @@ impl fmt::Display for Outcome {
                 "inconclusive: bounded by {}; no violation in what was covered",
                 self.bounded_by.map_or_else(|| "nothing".to_owned(), |bound| bound.to_string())
             )?,
+        }
+        for line in self.advice() {
+            writeln!(f, "{line}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
         }
         let statistics = &self.statistics;
         let mut parts = vec![self.engine.clone()];
@@ -271,20 +334,25 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Violation {
+    /// What is violated, in one line.
+    fn heading(&self) -> String {
         let name = &self.property;
         match self.cause {
-            Cause::Always => writeln!(f, "violated: always `{name}`")?,
-            Cause::Stuck => writeln!(f, "violated: never stuck `{name}`")?,
+            Cause::Always => format!("violated: always `{name}`"),
+            Cause::Stuck => format!("violated: never stuck `{name}`"),
             Cause::NeverReached => {
-                return writeln!(
-                    f,
-                    "violated: sometimes `{name}`: no reachable state satisfies it"
-                );
+                format!("violated: sometimes `{name}`: no reachable state satisfies it")
             }
-            Cause::Panic => writeln!(f, "violated: a handler panicked: {name}")?,
+            Cause::Panic => format!("violated: a handler panicked: {name}"),
         }
+    }
+}
+
+impl fmt::Display for Violation {
+    /// The run as a list, one event a line; an [`Outcome`] shows it as a diagram.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.heading())?;
         write!(f, "{}", self.run)?;
         for (node, read) in self.reads.iter().enumerate() {
             match self.reads.len() {

@@ -216,7 +216,7 @@ impl Target {
         }
     }
 
-    fn property(&self) -> Option<usize> {
+    pub fn property(&self) -> Option<usize> {
         match *self {
             Target::Always(property) | Target::Stuck(property) => Some(property),
             Target::Panic => None,
@@ -270,10 +270,10 @@ fn replayed<N: Node>(
     let mut ignored = Vec::new();
     for (index, event) in run.events.iter().enumerate() {
         let (mut next, mut panics) = (Vec::new(), Vec::new());
-        for world in &worlds {
-            follow(system, world, event, &mut next, &mut panics)?;
+        for (from, world) in worlds.iter().enumerate() {
+            follow(system, world, from, event, &mut next, &mut panics)?;
         }
-        let panic = panics.into_iter().next();
+        let panic = panics.into_iter().next().map(|panicked| panicked.message);
         if let (Some(message), Target::Panic) = (&panic, target) {
             return Ok(still(saved, index + 1, message.clone(), Vec::new()));
         }
@@ -288,7 +288,7 @@ fn replayed<N: Node>(
             };
             return Ok(Replayed::NoLongerApplies { at: index + 1, why, instead });
         }
-        worlds = next;
+        worlds = next.into_iter().map(|way| way.world).collect();
         if let Some(reads) = shown(system, &worlds, target)? {
             return Ok(still(saved, index + 1, saved.property.clone(), reads));
         }

@@ -7,8 +7,24 @@
 
 use super::{Cause, RunEvent};
 use crate::model::property::PropertyKind;
+use std::fmt;
 
 /// A run told in full: see [`System::story`](crate::System::story).
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// assert_eq!(story.nodes, ["node 0", "node 1"]);
+/// assert_eq!(story.steps.len(), 2);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Story {
@@ -30,6 +46,20 @@ pub struct Story {
 }
 
 /// How a node starts.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// assert_eq!(story.starts[1].state, "Cell(0)");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct StoryStart {
@@ -46,23 +76,42 @@ pub struct StoryStart {
 }
 
 /// One step of a story.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// assert_eq!(story.steps[1].event.to_string(), "node 1 receives 7 from node 0");
+/// assert_eq!(story.steps[1].outputs, ["7"]);
+/// assert_eq!(story.steps[1].causes, [0]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StoryStep {
     /// What happens.
     pub event: RunEvent,
-    /// What was handled or lost, if it was in flight: a place in [`Story::envelopes`].
+    /// What was handled, dropped or lost at the door of a node that is down: a place in
+    /// [`Story::envelopes`].
     pub envelope: Option<usize>,
-    /// What was sent (and what the driver's script released): places in [`Story::envelopes`].
+    /// What was sent (and what the driver's script released): places in [`Story::envelopes`]. On a
+    /// duplicating network, what is sent again is the envelope that is in flight already.
     pub sent: Vec<usize>,
     /// What was lost with this event (by a drop, a partition, a node that is down): places in
     /// [`Story::envelopes`].
     pub lost: Vec<usize>,
     /// What the node told the world.
     pub outputs: Vec<String>,
-    /// Timers that are pending now and were not before.
+    /// Timers that are pending now and were not before; a timer that fires is not.
     pub timers_set: Vec<String>,
-    /// Timers that were pending before, did not fire now, and no longer are.
+    /// Timers that were pending before, did not fire now, and no longer are: cancelled, or lost in
+    /// a crash.
     pub timers_cancelled: Vec<String>,
     /// The state of the node before the step, as its `Debug` shows it; empty without a node.
     pub before: String,
@@ -75,8 +124,9 @@ pub struct StoryStep {
     /// What the property of the ending reads of this node (or of its observer) before and after
     /// the step, if that changed.
     pub view: Option<(String, String)>,
-    /// The steps that this one directly follows from: the node's last step, and the step that sent
-    /// what is handled.
+    /// The steps that this one directly follows from, in order: the node's last step; the step that
+    /// sent what is handled; what the network lost before it in an ordered channel; the end of the
+    /// partition across which it was sent.
     pub causes: Vec<usize>,
     /// Whether the end follows from this step: it is in the causal past of what breaks the
     /// property. Every step is, where there is no ending.
@@ -86,6 +136,22 @@ pub struct StoryStep {
 }
 
 /// Something that was in flight.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// let handled = &story.envelopes[story.steps[1].envelope.unwrap()];
+/// assert_eq!((handled.from, handled.to, handled.what.as_str()), (Some(0), 1, "7"));
+/// assert_eq!((handled.sent_at, handled.handled_at.as_slice()), (Some(0), [1].as_slice()));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StoryEnvelope {
@@ -97,13 +163,27 @@ pub struct StoryEnvelope {
     pub what: String,
     /// The step that sent it; `None` if it was in flight from the start.
     pub sent_at: Option<usize>,
-    /// The steps that handled it: several on a duplicating network.
+    /// The steps that handled it: several if copies of it stayed in flight.
     pub handled_at: Vec<usize>,
     /// The step at which the network lost it, if it did.
     pub lost_at: Option<usize>,
 }
 
 /// A field of a node's state that changed.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// assert_eq!(story.steps[1].changes[0].to_string(), "Cell(0) → Cell(7)");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Change {
@@ -117,7 +197,47 @@ pub struct Change {
     pub auxiliary: bool,
 }
 
+impl fmt::Display for Change {
+    /// `chosen: None → Some(20)`, `+ acks{3}`, `+ log[2]: Entry(7)`, `- log[2]: Entry(7)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Change { path, before, after, .. } = self;
+        let (sign, value) = match (before.as_str(), after.as_str()) {
+            ("", value) => ('+', value),
+            (value, "") => ('-', value),
+            _ if path.is_empty() => return write!(f, "{before} → {after}"),
+            _ => return write!(f, "{path}: {before} → {after}"),
+        };
+        // What was put into a set or taken out of it says its path.
+        match path.strip_suffix('}').is_some_and(|path| path.ends_with(&format!("{{{value}"))) {
+            true => write!(f, "{sign} {path}"),
+            false => write!(f, "{sign} {path}: {value}"),
+        }
+    }
+}
+
 /// An observer that moved.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Echo;
+/// # impl Node for Echo { type Msg = Never; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, _: Never, _: &mut Cx<'_, Self>) {}
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.output(call); } }
+/// struct Outputs;
+///
+/// impl Observer<Echo> for Outputs {
+///     type State = usize;
+///     fn start(&self) -> usize { 0 }
+///     fn wants(&self, seen: &Seen<'_, Echo>) -> bool { matches!(seen, Seen::Output { .. }) }
+///     fn observe(&self, state: &mut usize, _: Seen<'_, Echo>) { *state += 1; }
+/// }
+///
+/// let system = System::new([Echo]).call(0, 1).observe(Outputs);
+/// let story = system.always_observed("silent", |n: &usize| *n == 0).check().story.unwrap();
+/// assert_eq!(story.observers, ["Outputs"]);
+/// let moved = &story.steps[0].observed[0];
+/// assert_eq!((moved.before.as_str(), moved.after.as_str()), ("0", "1"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Observed {
@@ -130,6 +250,22 @@ pub struct Observed {
 }
 
 /// What the end of a run shows.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// // A node that is called tells the other, which keeps what it is told.
+/// let system = System::new([Cell(0), Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| *c == 0));
+/// let story = system.check().story.unwrap();
+/// let ending = story.ending.unwrap();
+/// assert_eq!(ending.reads, ["0", "7"]);
+/// assert_eq!(ending.culprits, [1]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StoryEnding {
@@ -145,7 +281,8 @@ pub struct StoryEnding {
     pub reads_at_start: Vec<String>,
     /// The observer that the property reads, if it reads one: a place in [`Story::observers`].
     pub observer: Option<usize>,
-    /// The nodes whose views break the property: a smallest set without which (had they not
-    /// moved since the start) it would hold. Of a panic, the node that panicked.
+    /// The nodes whose views break the property (or meet it): a smallest set that does so even if
+    /// no other node had moved since the start. Of a panic, the node that panicked. Empty for an
+    /// observer, and where the system is stuck: there all nodes are at fault.
     pub culprits: Vec<usize>,
 }
