@@ -22,7 +22,7 @@ fn main() {
                 continue;
             }
             let system = entry.build(&[("bug", bug.name)]).unwrap();
-            let outcome = system.check_with(&Options::default()).unwrap();
+            let outcome = system.check_with(&Options::from_env().unwrap()).unwrap();
             println!("== {} bug={}\n", entry.name, bug.name);
             match outcome.story {
                 Some(story) => println!("{}", story.text(&text)),

@@ -4,7 +4,8 @@ use crate::args::CheckArgs;
 use crate::console::Console;
 use crate::progress::Watch;
 use crate::report::Report;
-use crate::{Entry, Exit, Parameters, interrupt, json};
+use crate::save::Save;
+use crate::{Entry, Exit, Parameters, interrupt, json, save};
 use allways::{Checkable, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(crate) fn check(
     let entry = allways_catalogue::find_among(entries, &args.system).map_err(in_words)?;
     let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
     let system = build(entry, &parameters)?;
+    save::prepare(&args.output)?;
     let mut options = args.options();
     options.stop = Some(Arc::clone(&console.stop));
     if console.catches_interrupts {
@@ -25,19 +27,39 @@ pub(crate) fn check(
     let watch = Watch::wanted(args.output.quiet, args.output.progress, console.terminal);
     let outcome = watch.during(&options, console.err, || system.check_with(&options));
     let outcome = outcome.map_err(in_words)?;
+    let properties = system.property_names();
+    let save = Save {
+        entry,
+        parameters: &parameters,
+        properties: &properties,
+        outcome: &outcome,
+        program: &console.program,
+    };
+    // What was found is said even if it cannot be saved.
+    let (saved, unsaved) = match save.all(&args.output) {
+        Ok(saved) => (saved, None),
+        Err(complaint) => (Vec::new(), Some(complaint)),
+    };
     let text = if args.output.json {
-        json::outcome(entry, &parameters, &outcome)?
+        json::outcome(entry, &parameters, &outcome, &saved)?
     } else {
         let report = Report {
             entry,
             parameters: &parameters,
-            properties: system.property_names(),
+            properties: &properties,
             outcome: &outcome,
             witnesses: args.output.witnesses,
+            coverage: args.output.coverage,
+            saved: &saved,
+            text: console.text_options(args.output.color, true),
+            program: &console.program,
         };
         if args.output.quiet { report.verdict() } else { report.whole() }
     };
     console.print(&text)?;
+    if let Some(complaint) = unsaved {
+        return Err(complaint);
+    }
     Ok(match outcome.verdict {
         Verdict::Holds => Exit::Holds,
         Verdict::Violated => Exit::Violated,

@@ -1,6 +1,8 @@
 //! Where the words go, and what is known about that place.
 
+use crate::args::Color;
 use crate::text::one_line;
+use allways::TextOptions;
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -16,6 +18,8 @@ pub(crate) struct Console<'a> {
     pub err: &'a mut (dyn Write + Send),
     /// The width of the terminal that `err` is, if it is one.
     pub terminal: Option<Width>,
+    /// The width of the terminal that `out` is, if it is one.
+    pub out_terminal: Option<Width>,
     /// Whether a check may take Ctrl-C over.
     pub catches_interrupts: bool,
     /// Set to true to make a check stop with what it has.
@@ -31,6 +35,7 @@ impl<'a> Console<'a> {
             out,
             err,
             terminal: None,
+            out_terminal: None,
             catches_interrupts: false,
             stop: Arc::default(),
             program: "allways".to_owned(),
@@ -55,6 +60,22 @@ impl<'a> Console<'a> {
         }
     }
 
+    /// How to show a story as text: as the terminal can, if it goes to one.
+    pub fn text_options(&self, color: Color, to_out: bool) -> TextOptions {
+        let terminal = self.out_terminal.filter(|_| to_out);
+        let default = TextOptions::default();
+        TextOptions {
+            width: terminal.map_or(default.width, |width| width().max(20)),
+            color: match color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => terminal.is_some() && !no_color() && !is_dumb(),
+            },
+            unicode: terminal.is_none() || shows_unicode(),
+            ..default
+        }
+    }
+
     /// Says in one sentence what is wrong.
     pub fn complain(&mut self, complaint: &str) {
         self.note(&format!("{}: {}\n", self.program, one_line(complaint)));
@@ -67,11 +88,37 @@ impl<'a> Console<'a> {
 }
 
 /// The width of standard error, if it is a terminal on which a line can be rewritten.
-pub(crate) fn terminal_width() -> Option<Width> {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let width = || {
-        let size = terminal_size::terminal_size_of(std::io::stderr());
-        size.map_or(80, |(width, _)| usize::from(width.0))
-    };
-    (std::io::stderr().is_terminal() && !is_dumb).then_some(width as Width)
+pub(crate) fn error_terminal() -> Option<Width> {
+    let width = || columns(terminal_size::terminal_size_of(std::io::stderr()));
+    (std::io::stderr().is_terminal() && !is_dumb()).then_some(width as Width)
+}
+
+/// The width of standard output, if it is a terminal.
+pub(crate) fn out_terminal() -> Option<Width> {
+    let width = || columns(terminal_size::terminal_size_of(std::io::stdout()));
+    std::io::stdout().is_terminal().then_some(width as Width)
+}
+
+fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    size.map_or(80, |(width, _)| usize::from(width.0))
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether the environment asks for no colours: see <https://no-color.org>.
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Whether the locale says that a terminal shows more than ASCII. One that says nothing does.
+fn shows_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    locale.is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }

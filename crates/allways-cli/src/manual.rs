@@ -4,6 +4,7 @@ use crate::args::{Cli, CompletionsArgs, ManArgs, described};
 use crate::console::Console;
 use crate::{Entry, Exit};
 use clap::CommandFactory;
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 pub(crate) fn completions(
@@ -14,7 +15,24 @@ pub(crate) fn completions(
     let mut script = Vec::new();
     let program = console.program.clone();
     clap_complete::generate(args.shell, &mut described(entries, &program), &program, &mut script);
+    if args.shell == Shell::Fish {
+        script.extend(fish_systems(entries, &program).into_bytes());
+    }
     print(&script, console)
+}
+
+/// The names of the systems for fish, which is told about flags and commands only.
+fn fish_systems(entries: &[Entry], program: &str) -> String {
+    let function = program.replace('-', "_");
+    let quoted = |text: &str| text.replace('\\', r"\\").replace('\'', r"\'");
+    let complete = |entry: &Entry| {
+        format!(
+            "complete -c {program} -n \"__fish_{function}_using_subcommand list check\" -f -a '{}' -d '{}'\n",
+            quoted(entry.name),
+            quoted(entry.about)
+        )
+    };
+    entries.iter().map(complete).collect()
 }
 
 pub(crate) fn man(args: &ManArgs, console: &mut Console<'_>) -> Result<Exit, String> {

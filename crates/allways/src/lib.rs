@@ -10,6 +10,19 @@ mod model;
 mod outcome;
 mod space;
 
+/// Derives the trait of the same name (feature `derive`): the kinds of an enum are its variants.
+///
+/// ```
+/// use allways::Kinds;
+///
+/// #[derive(Kinds)]
+/// enum Msg { Prepare { ballot: u32 }, Stop }
+///
+/// assert_eq!(Msg::KINDS, ["Prepare", "Stop"]);
+/// # let _ = (Msg::Prepare { ballot: 1 }, Msg::Stop);
+/// ```
+#[cfg(feature = "derive")]
+pub use allways_derive::Kinds;
 /// Derives the trait of the same name (feature `derive`).
 ///
 /// Every field is renamed, but for those with `#[rename(skip)]`, which are cloned.
@@ -73,7 +86,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Search, Seen, System, Verdict, view,
+        Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

@@ -1,8 +1,10 @@
 //! The arguments of `allways check`. Each flag is an environment variable too.
 
+use super::Color;
 use super::values::{at_least_one, setting, threads, truth, whole};
 use allways::{Engine, Options, Search, parse_bytes, parse_seconds};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueHint};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ Examples:
   allways check two-phase-commit --set rms=9 --symmetry
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
   allways check tree --json                     the outcome for programs
+  allways check tree --coverage --junit tree.xml
+  allways check register --set bug=minority-read --save out
   ALLWAYS_THREADS=1 allways check register      a flag given by its environment variable
 
 Ctrl-C (or SIGTERM) stops the search with what it has: inconclusive, exit code 3. A second one
@@ -69,6 +73,32 @@ pub(crate) struct Output {
     /// Show progress on standard error, a line a second, even where that is no terminal.
     #[arg(long, env = "ALLWAYS_PROGRESS", action = ArgAction::SetTrue, value_parser = truth)]
     pub progress: bool,
+
+    /// Show which messages, timers, calls, handlers and choices were seen, and which never.
+    #[arg(long, env = "ALLWAYS_COVERAGE", action = ArgAction::SetTrue, value_parser = truth)]
+    pub coverage: bool,
+
+    /// Keep the run of a violation (run.json) and a page to look through (report.html) in this
+    /// directory; with --witnesses, also a page for each `sometimes` property that holds.
+    #[arg(long, value_name = "DIR", env = "ALLWAYS_SAVE", value_hint = ValueHint::DirPath)]
+    pub save: Option<PathBuf>,
+
+    /// Write the outcome as JUnit XML, for CI: a test for each property.
+    #[arg(long, value_name = "FILE", env = "ALLWAYS_JUNIT", value_hint = ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
+
+    /// Show the run of a violation as the search found it, not made smaller.
+    #[arg(long, env = "ALLWAYS_NO_MINIMISE", action = ArgAction::SetTrue, value_parser = truth)]
+    pub no_minimise: bool,
+
+    /// The same the other way round, as the library has it.
+    #[arg(long, hide = true, env = "ALLWAYS_MINIMISE", default_value = "true")]
+    #[arg(action = ArgAction::Set, value_parser = truth)]
+    minimise: bool,
+
+    /// Colour the text: auto, always or never. Auto is on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", env = "ALLWAYS_COLOR", default_value = "auto")]
+    pub color: Color,
 }
 
 #[derive(Args)]
@@ -151,6 +181,7 @@ impl CheckArgs {
             verify_aux: how.verify_aux,
             seed: how.seed,
             runs: bounds.runs,
+            minimise: self.output.minimise && !self.output.no_minimise,
             progress: Some(Arc::default()),
             ..Options::default()
         }

@@ -1,13 +1,16 @@
 //! The arguments: what there is, what it is called, and the help that a newcomer works from.
 
 mod check;
+mod run_file;
 mod values;
 
 use crate::Entry;
-pub(crate) use check::CheckArgs;
+pub(crate) use check::{CheckArgs, Output};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+pub(crate) use run_file::{MinimiseArgs, ReplayArgs, ShowArgs, ShowFormat};
+use std::str::FromStr;
 use values::truth;
 
 const EXIT_CODES: &str = "\
@@ -23,6 +26,9 @@ Examples:
   allways check paxos                           check a system as it is
   allways check paxos --set bug=last-promise    bring back a known mistake, and see its run
   allways check zab --max-seconds 60            stop after a minute with what is known by then
+  allways check paxos --set bug=last-promise --save out
+  allways show out/run.json --html run.html     look at its run in a browser
+  allways replay out/run.json                   does the code as it is now still violate?
   allways check --help                          engines, bounds, exit codes
   source <(allways completions bash)            complete commands and names with the tab key
   allways man | man -l -                        all this as a manual page";
@@ -89,6 +95,15 @@ pub(crate) enum Command {
     /// Checks a system: runs it every way it can run and says whether its properties hold.
     #[command(after_help = format!("{}\n{EXIT_CODES}", check::HELP))]
     Check(Box<CheckArgs>),
+    /// Carries out a saved run against the code as it is now, and says whether it still violates.
+    #[command(after_help = run_file::REPLAY_HELP)]
+    Replay(ReplayArgs),
+    /// Shows a saved run: as text, as a page, as a picture, as a test.
+    #[command(after_help = run_file::SHOW_HELP)]
+    Show(Box<ShowArgs>),
+    /// Makes a saved run smaller: fewer events that violate the same property.
+    #[command(after_help = run_file::MINIMISE_HELP)]
+    Minimise(MinimiseArgs),
     /// Prints what a shell needs to complete commands, flags and names of systems.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -128,6 +143,28 @@ fn shell(text: &str) -> Result<Shell, String> {
     }
 }
 
+/// When to colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Color {
+    /// On a terminal, unless the environment says no.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl FromStr for Color {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Color::Auto),
+            "always" => Ok(Color::Always),
+            "never" => Ok(Color::Never),
+            _ => Err(format!("`{text}` is no time to colour; choose auto, always or never")),
+        }
+    }
+}
+
 /// The commands of a program with these systems, with all names that can be known beforehand.
 pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
     let names: Vec<&'static str> = entries.iter().map(|entry| entry.name).collect();
@@ -146,7 +183,9 @@ pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
             systems(check)
                 .mut_arg("engine", words(&["auto", "global", "walk"]))
                 .mut_arg("search", words(&["bfs", "dfs", "classic"]))
+                .mut_arg("color", words(&["auto", "always", "never"]))
         })
+        .mut_subcommand("show", |show| show.mut_arg("color", words(&["auto", "always", "never"])))
         .mut_subcommand("completions", |completions| {
             completions.mut_arg("shell", words(&["bash", "zsh", "fish"]))
         })
@@ -172,7 +211,8 @@ mod tests {
         let flags: Vec<_> =
             check.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?))).collect();
         assert!(flags.len() > 15);
-        for (arg, flag) in flags.iter().filter(|(_, flag)| *flag != "help") {
+        for (arg, flag) in flags.iter().filter(|(arg, flag)| *flag != "help" && !arg.is_hide_set())
+        {
             let variable = format!("ALLWAYS_{}", flag.replace('-', "_").to_uppercase());
             let has = arg.get_env().and_then(|name| name.to_str());
             assert_eq!(has, Some(variable.as_str()), "--{flag}");

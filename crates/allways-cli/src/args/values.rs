@@ -33,6 +33,14 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of columns in which there is room for anything.
+pub(super) fn width(text: &str) -> Result<usize, String> {
+    match whole(text)? {
+        number @ 20..=10_000 => Ok(number as usize),
+        _ => Err(format!("`{text}` is no width: it is a number from 20 to 10000")),
+    }
+}
+
 pub(super) fn truth(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" | "yes" | "on" => Ok(true),

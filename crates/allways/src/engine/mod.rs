@@ -8,6 +8,7 @@ pub(crate) mod goals;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod walk;
+mod watch;
 
 use crate::error::Error;
 use crate::model::node::Node;
@@ -28,6 +29,7 @@ use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation,
 use budget::Budget;
 use goals::GoalFound;
 use options::{Engine, Options, Search};
+use std::sync::Arc;
 
 /// What an engine has found when it ends.
 #[derive(Default)]
@@ -66,7 +68,8 @@ pub(crate) enum FoundWhat {
 }
 
 impl<N: Node> System<N> {
-    /// Checks the system with the default options, as the environment changes them.
+    /// Checks the system with the default options, as the environment changes them. A check that
+    /// takes long says so on standard error, every ten seconds.
     ///
     /// # Panics
     ///
@@ -74,7 +77,17 @@ impl<N: Node> System<N> {
     /// a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        match Options::from_env().and_then(|options| self.try_check(&options)) {
+        let watched = |mut options: Options| {
+            let progress = Arc::clone(options.progress.get_or_insert_default());
+            // Not by `eprintln`: what a test prints is kept back until it ends.
+            let to = std::io::stderr();
+            let hint = match options.max_time {
+                Some(_) => "",
+                None => "; ALLWAYS_MAX_SECONDS=60 would bound it",
+            };
+            watch::during(&progress, watch::SILENCE, hint, to, || self.try_check(&options))
+        };
+        match Options::from_env().and_then(watched) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -132,6 +145,13 @@ pub trait Checkable: Send + Sync {
     /// See [`Error`].
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
 
+    /// Tells a run in full: see [`System::story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn story(&self, run: &Run) -> Result<Story, Error>;
+
     /// Tells the run of a violation in full: see [`System::violation_story`].
     ///
     /// # Errors
@@ -162,6 +182,10 @@ impl<N: Node> Checkable for System<N> {
 
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
         System::replay(self, saved)
+    }
+
+    fn story(&self, run: &Run) -> Result<Story, Error> {
+        System::story(self, run)
     }
 
     fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
@@ -238,6 +262,7 @@ fn conclude<N: Node>(
     let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
     let facts = Facts {
         complete,
+        transitions: statistics.transitions,
         violation: violation.as_ref(),
         coverage: coverage.as_ref(),
         constant: &findings.constant,

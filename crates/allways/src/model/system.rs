@@ -170,7 +170,6 @@ impl<N: Node> System<N> {
     /// [`Outcome::goals`](crate::Outcome).
     ///
     /// ```
-    /// use allways::conjunct;
     /// use allways::prelude::*;
     /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Door(bool);
     /// # impl Node for Door { type Msg = (); type Timer = Never; type Call = (); type Output = Never;

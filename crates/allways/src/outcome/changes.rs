@@ -186,3 +186,69 @@ fn compare_maps(
     }
     !found.is_empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(before: &str, after: &str) -> Vec<String> {
+        changes(before, after).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_field_is_named_by_its_path() {
+        let before = "S { chosen: None, inner: Inner { term: 1, name: \"a\" }, same: [1, 2] }";
+        let after = "S { chosen: Some(20), inner: Inner { term: 2, name: \"a\" }, same: [1, 2] }";
+        assert_eq!(said(before, after), ["chosen: None → Some(20)", "inner.term: 1 → 2"]);
+        assert_eq!(said(before, before), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_small_is_said_whole() {
+        assert_eq!(said("S { a: (1, 'x') }", "S { a: (2, 'x') }"), ["a: (1, 'x') → (2, 'x')"]);
+        assert_eq!(said("S { a: {} }", "S { a: {1: {2}} }"), ["a: {} → {1: {2}}"]);
+        assert_eq!(said("Replica(0)", "Replica(10)"), ["Replica(0) → Replica(10)"]);
+        assert_eq!(said("Idle", "Busy { with: 1 }"), ["Idle → Busy { with: 1 }"]);
+        // The fields of a wrapped state have their names.
+        assert_eq!(said("Server(S { a: 1, b: 2 })", "Server(S { a: 1, b: 3 })"), ["b: 2 → 3"]);
+    }
+
+    #[test]
+    fn what_is_large_is_said_where_it_changed() {
+        let entries: Vec<String> =
+            (0..9).map(|n| format!("Entry {{ term: {n}, ok: true }}")).collect();
+        let log = |entries: &[String]| format!("S {{ log: [{}] }}", entries.join(", "));
+        let all = log(&entries);
+        assert_eq!(said(&log(&entries[..8]), &all), ["+ log[8]: Entry { term: 8, ok: true }"]);
+        assert_eq!(said(&all, &log(&entries[1..])), ["- log[0]: Entry { term: 0, ok: true }"]);
+        assert_eq!(said(&all, &all.replace("term: 2", "term: 7")), ["log[2].term: 2 → 7"]);
+
+        let set = |numbers: std::ops::Range<u32>| {
+            let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
+            format!("S {{ acks: {{{}}} }}", numbers.join(", "))
+        };
+        // A set does not shift when its first element goes.
+        assert_eq!(said(&set(0..20), &set(1..21)), ["- acks{0}", "+ acks{20}"]);
+
+        let map = |of: &str| {
+            format!("S {{ votes: {{1: {{{of}}}, 2: {{10, 11, 12}}, 3: {{20, 21, 22}}}} }}")
+        };
+        assert_eq!(said(&map("0"), &map("0, 5")), ["votes{1}: {0} → {0, 5}"]);
+    }
+
+    #[test]
+    fn what_is_auxiliary_is_marked() {
+        let changes = changes(
+            "S { seen: Aux([1]), role: R { own: 1, log: Aux(None) } }",
+            "S { seen: Aux([1, 2]), role: R { own: 2, log: Aux(Some(3)) } }",
+        );
+        let marked: Vec<(&str, bool)> =
+            changes.iter().map(|change| (change.path.as_str(), change.auxiliary)).collect();
+        assert_eq!(marked, [("seen", true), ("role.own", false), ("role.log", true)]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_another_as_a_whole() {
+        assert_eq!(said("a } b", "a } c"), ["a } b → a } c"]);
+    }
+}

@@ -13,6 +13,7 @@ use std::fmt;
 /// step is part of a run, it counts once. A step *changes* something if any result of `choose` leads
 /// to another state of the node, sends, tells an observer something or panics; otherwise the event
 /// is ignored. Random runs also count the steps that they could have taken from where they came by.
+/// Under symmetry, what is counted are the steps of the states that stand for others.
 ///
 /// Kinds (of messages, timers and calls: the variants of their types) that never occurred are known
 /// only if they are declared: see [`System::expect_kinds`].

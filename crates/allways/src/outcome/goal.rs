@@ -7,7 +7,6 @@ use super::{Run, grouped};
 /// Depths are those at which the search saw something first: breadth-first, the least there are.
 ///
 /// ```
-/// use allways::conjunct;
 /// use allways::prelude::*;
 /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
 /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;

@@ -74,6 +74,11 @@ impl<N: Node> Ledger<N> {
     /// Loses what the world no longer has in flight after a step; returns what that is. Of equal
     /// envelopes the last sent are lost.
     pub fn lose_what_is_gone(&mut self, world: &World<N>, step: usize) -> Vec<usize> {
+        let copies = world.flight.iter().map(|(_, count)| *count as usize);
+        let queued = world.queues.iter().map(|queue| queue.len());
+        if copies.chain(queued).sum::<usize>() == self.flight.len() {
+            return Vec::new();
+        }
         let nodes = world.locals.len();
         let mut there = world.flight.clone();
         for (channel, queue) in world.queues.iter().enumerate() {

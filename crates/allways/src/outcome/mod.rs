@@ -20,6 +20,7 @@ pub use crate::model::run_event::{RunEvent, RunEventKind};
 use coverage::Coverage;
 use goal::Goal;
 use minimise::Minimised;
+use render::text::TextOptions;
 use std::fmt;
 use std::time::Duration;
 use story::Story;
@@ -242,7 +243,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Panics with a readable report unless every property holds.
+    /// Panics with a readable report unless every property holds: what is violated, the run that
+    /// shows it as a diagram ([`Story::text`](crate::Story::text)), and the statistics.
+    ///
+    /// ```should_panic
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     ///
     /// # Panics
     ///
@@ -267,11 +282,24 @@ impl Outcome {
     }
 }
 
+/// An outcome shows at most this many steps of a run; nobody reads more, and all are in its story.
+const MAX_SHOWN: usize = 200;
+
 impl fmt::Display for Outcome {
+    /// What a person wants to know: what is violated and the run that shows it, as a diagram of
+    /// 100 columns, or that nothing is; then the statistics.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
             (Some(violation), _) => {
-                write!(f, "{violation}")?;
+                match &self.story {
+                    Some(story) => {
+                        writeln!(f, "{}", violation.heading())?;
+                        let options =
+                            TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
+                        writeln!(f, "\n{}", story.text(&options))?;
+                    }
+                    None => write!(f, "{violation}")?,
+                }
                 if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
                     writeln!(f, "minimised: {minimised}")?;
                 }
@@ -306,20 +334,25 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Violation {
+    /// What is violated, in one line.
+    fn heading(&self) -> String {
         let name = &self.property;
         match self.cause {
-            Cause::Always => writeln!(f, "violated: always `{name}`")?,
-            Cause::Stuck => writeln!(f, "violated: never stuck `{name}`")?,
+            Cause::Always => format!("violated: always `{name}`"),
+            Cause::Stuck => format!("violated: never stuck `{name}`"),
             Cause::NeverReached => {
-                return writeln!(
-                    f,
-                    "violated: sometimes `{name}`: no reachable state satisfies it"
-                );
+                format!("violated: sometimes `{name}`: no reachable state satisfies it")
             }
-            Cause::Panic => writeln!(f, "violated: a handler panicked: {name}")?,
+            Cause::Panic => format!("violated: a handler panicked: {name}"),
         }
+    }
+}
+
+impl fmt::Display for Violation {
+    /// The run as a list, one event a line; an [`Outcome`] shows it as a diagram.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.heading())?;
         write!(f, "{}", self.run)?;
         for (node, read) in self.reads.iter().enumerate() {
             match self.reads.len() {

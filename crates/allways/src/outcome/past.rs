@@ -85,3 +85,74 @@ pub(crate) fn mark_past(steps: &mut [StoryStep], of: impl IntoIterator<Item = us
 pub(crate) fn last_change(story: &Story, node: usize) -> Option<usize> {
     story.steps.iter().rposition(|step| step.event.node == Some(node) && step.view.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Cell(u8);
+
+    impl Node for Cell {
+        type Msg = Never;
+        type Timer = Never;
+        type Call = Never;
+        type Output = Never;
+        fn on_message(&mut self, _: Id, msg: Never, _: &mut Cx<'_, Self>) {
+            match msg {}
+        }
+    }
+
+    /// Who is to blame if the cells move from zero to these values.
+    fn blamed(
+        values: &[u8],
+        moved_last: usize,
+        holds: impl Fn(&[u8]) -> bool + Send + Sync + 'static,
+    ) -> Vec<usize> {
+        let system =
+            System::new(vec![Cell(0); values.len()]).always("p", view(|c: &Cell| c.0), holds);
+        let read = |values: &[u8]| values.iter().map(|v| Erased::new(*v)).collect::<Vec<_>>();
+        let at_start = read(&vec![0; values.len()]);
+        culprits(&system, 0, &at_start, &read(values), Some(moved_last))
+    }
+
+    fn agree(values: &[u8]) -> bool {
+        values.iter().filter(|v| **v > 0).all_equal()
+    }
+
+    #[test]
+    fn those_who_disagree_are_to_blame_not_those_who_moved() {
+        assert_eq!(blamed(&[1, 0, 2], 2, agree), [0, 2]);
+        // One of two that see the same is enough: the one that moved last.
+        assert_eq!(blamed(&[1, 2, 2], 2, agree), [0, 2]);
+        assert_eq!(blamed(&[1, 2, 2], 1, agree), [0, 1]);
+        assert_eq!(blamed(&[0, 9, 3], 1, |values| values[1] < 5), [1]);
+    }
+
+    #[test]
+    fn where_many_are_needed_many_are_to_blame() {
+        assert_eq!(blamed(&[1; 4], 3, |values| values.iter().sum::<u8>() < 3), [0, 1, 3]);
+        // Too many combinations to try: all that moved.
+        assert_eq!(blamed(&[1; 20], 3, |values| values.iter().sum::<u8>() < 15).len(), 20);
+    }
+
+    #[test]
+    fn a_test_that_panics_on_views_that_never_meet_blames_nobody_for_it() {
+        let holds = |values: &[u8]| {
+            assert!(values[0] == values[1], "they move together");
+            values[0] == 0
+        };
+        assert_eq!(blamed(&[1, 1, 5], 0, holds), [0, 1]);
+    }
+
+    #[test]
+    fn subsets_come_in_order() {
+        let mut chosen = vec![0, 1];
+        let mut all = vec![chosen.clone()];
+        while next_subset(&mut chosen, 4) {
+            all.push(chosen.clone());
+        }
+        assert_eq!(all, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
+    }
+}

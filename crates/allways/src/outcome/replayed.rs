@@ -12,9 +12,9 @@ use crate::engine::panicked;
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
-use crate::model::step::guarded;
+use crate::model::step::{self, guarded};
 use crate::model::system::System;
-use crate::model::world::{Start, SuccessorEnd, World};
+use crate::model::world::{Action, Start, SuccessorEnd, World};
 use std::fmt;
 use std::path::Path;
 
@@ -267,6 +267,7 @@ fn replayed<N: Node>(
     if let Some(reads) = shown(system, &worlds, target)? {
         return Ok(still(saved, 0, saved.property.clone(), reads));
     }
+    let mut ignored = Vec::new();
     for (index, event) in run.events.iter().enumerate() {
         let (mut next, mut panics) = (Vec::new(), Vec::new());
         for (from, world) in worlds.iter().enumerate() {
@@ -275,6 +276,10 @@ fn replayed<N: Node>(
         let panic = panics.into_iter().next().map(|panicked| panicked.message);
         if let (Some(message), Target::Panic) = (&panic, target) {
             return Ok(still(saved, index + 1, message.clone(), Vec::new()));
+        }
+        if next.is_empty() && panic.is_none() && is_ignored(system, &worlds, event)? {
+            ignored.push(index + 1);
+            continue;
         }
         if next.is_empty() {
             let (why, instead) = match panic {
@@ -301,7 +306,33 @@ fn replayed<N: Node>(
             }
         }
     };
+    let why = match ignored.first() {
+        Some(event) => format!("{why}; event {event} changes nothing any more"),
+        None => why,
+    };
     Ok(Replayed::NoLongerViolates { why })
+}
+
+/// Whether an event happens in one of these worlds, though it changes nothing: that is no step, but
+/// a node that has learnt to ignore something is what a mended run often looks like.
+fn is_ignored<N: Node>(
+    system: &System<N>,
+    worlds: &[World<N>],
+    event: &RunEvent,
+) -> Result<bool, Error> {
+    for world in worlds {
+        for action in world.actions(system) {
+            if !action.describe(system).same_event(event) {
+                continue;
+            }
+            let Action::Step { node, event: handled, .. } = &action else { continue };
+            let effects = step::effects(system, *node, &world.locals[node.index()], handled)?;
+            if effects.iter().any(|effect| effect.choices == event.choices) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The violation as it is now, after so many events.
@@ -364,11 +395,10 @@ fn cannot<N: Node>(
     let mut possible: Vec<(u32, RunEvent)> = Vec::new();
     for action in world.actions(system) {
         let other = action.describe(system);
-        let same = other.same_event(event);
         let successors = world.successors(system, &action)?;
-        if same {
+        if other.same_event(event) {
             why = match successors.is_empty() {
-                true => "it changes nothing there, so it is not a step",
+                true => "the node is down",
                 false => "its handler cannot choose this any more",
             };
         }

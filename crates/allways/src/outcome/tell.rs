@@ -202,7 +202,8 @@ impl<'a, N: Node> Teller<'a, N> {
         self.story.envelopes = std::mem::take(&mut self.ledger.envelopes);
         if let Some(shows) = shows {
             let reads = (start, worlds.last().map(|(world, _)| *world));
-            self.tell_ending(shows, reads, panicked_at_start)?;
+            let panic = end.map(|panicked| (panicked.message.as_str(), panicked_at_start));
+            self.tell_ending(shows, reads, panic)?;
         }
         Ok(self.story)
     }
@@ -424,15 +425,15 @@ impl<'a, N: Node> Teller<'a, N> {
         &mut self,
         shows: Shows<'_>,
         (start, end): (Option<&World<N>>, Option<&World<N>>),
-        panicked_at_start: Option<usize>,
+        panic: Option<(&str, Option<usize>)>,
     ) -> Result<(), Error> {
         let Some(number) = shows.property else {
+            let (message, panicked_at_start) = panic.unwrap_or_default();
             let last = self.story.steps.len().checked_sub(1);
-            let message = last.and_then(|last| self.story.steps[last].panic.clone());
             let culprit = last.and_then(|last| self.story.steps[last].event.node);
             mark_past(&mut self.story.steps, last);
             self.story.ending = Some(StoryEnding {
-                property: message.unwrap_or_default(),
+                property: message.to_owned(),
                 kind: None,
                 cause: Some(Cause::Panic),
                 reads: Vec::new(),

@@ -18,6 +18,7 @@ use std::any::{TypeId, type_name};
 /// What warnings are given about.
 pub(crate) struct Facts<'a> {
     pub complete: bool,
+    pub transitions: Option<u64>,
     pub violation: Option<&'a Violation>,
     pub coverage: Option<&'a Coverage>,
     /// For each property, whether what it reads never changed; empty if that is not known.
@@ -40,6 +41,11 @@ pub(crate) fn warnings<N: Node>(
         facts.complete || facts.violation.is_some_and(|v| v.cause == Cause::NeverReached);
     if searched_all {
         warnings.extend(no_calls(system));
+    }
+    if searched_all && facts.transitions == Some(0) {
+        // Everything else that never happens follows from this.
+        warnings.push("nothing ever happens: no step leads anywhere from the start".to_owned());
+    } else if searched_all {
         for (property, constant) in facts.constant.iter().enumerate() {
             if *constant && is_vacuous(system, property)? {
                 warnings.push(format!(

@@ -5,12 +5,13 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
+mod minimised;
 mod node;
 mod plan;
 mod reference;
 
 use allways::prelude::*;
-use allways::{Bound, Cause};
+use allways::{Bound, Cause, Run, RunEventKind, Story, TextOptions};
 use node::{Record, Recorded, TableNode, state, system};
 use plan::{Plan, plan};
 use proptest::prelude::*;
@@ -35,7 +36,12 @@ fn cases() -> ProptestConfig {
 
 /// The oracle.
 fn classic() -> Options {
-    Options { engine: Engine::Global, search: Search::Classic, threads: 1, ..Options::default() }
+    Options { engine: Engine::Global, search: Search::Classic, threads: 1, ..as_found() }
+}
+
+/// Runs as the engine found them.
+fn as_found() -> Options {
+    Options { minimise: false, ..Options::default() }
 }
 
 /// Engines that must agree with the oracle in everything.
@@ -46,7 +52,7 @@ fn configurations() -> Vec<(String, Options)> {
             for exact in [false, true] {
                 let name = format!("{search:?}, {threads} threads, exact {exact}");
                 let engine = Engine::Global;
-                all.push((name, Options { engine, search, threads, exact, ..Options::default() }));
+                all.push((name, Options { engine, search, threads, exact, ..as_found() }));
             }
         }
     }
@@ -81,6 +87,30 @@ fn with_properties(plan: &Plan, which: [bool; 3]) -> System<TableNode> {
     system
 }
 
+/// The system with a goal of four conjuncts, and something that keeps a search from stopping when it
+/// is reached.
+fn with_goal(plan: &Plan) -> System<TableNode> {
+    let (first, last) = plan.properties.wanted;
+    let forbidden = plan.properties.forbidden;
+    system(plan).always("anything", state(), |_| true).sometimes_all(
+        "all at once",
+        state(),
+        [
+            conjunct("first", move |states: &[u8]| states[0] == first),
+            conjunct("last", move |states: &[u8]| states.last() == Some(&last)),
+            conjunct("different", |states: &[u8]| states.first() != states.last()),
+            conjunct("nobody", move |states: &[u8]| !states.contains(&forbidden.0)),
+        ],
+    )
+}
+
+/// What of a goal does not depend on the order of a search.
+fn seen(outcome: &Outcome) -> (bool, Vec<bool>, Option<usize>) {
+    let goal = &outcome.goals[0];
+    let conjuncts = goal.conjuncts.iter().map(|conjunct| conjunct.first_true.is_some()).collect();
+    (goal.reached.is_some(), conjuncts, goal.nearest.as_ref().map(|nearest| nearest.met.len()))
+}
+
 /// The length of the shortest violating run, by searching deeper and deeper.
 fn shortest(system: &System<TableNode>) -> Result<usize, TestCaseError> {
     for depth in 0.. {
@@ -91,6 +121,40 @@ fn shortest(system: &System<TableNode>) -> Result<usize, TestCaseError> {
         }
     }
     unreachable!()
+}
+
+/// The steps of a story are the events of its run, and its envelopes were sent before they were
+/// handled or lost, and then no more.
+fn told_in_full(run: &Run, story: &Story) -> Result<(), TestCaseError> {
+    let events: Vec<_> = story.steps.iter().map(|step| &step.event).collect();
+    prop_assert_eq!(events, run.events.iter().collect::<Vec<_>>());
+    for (index, step) in story.steps.iter().enumerate() {
+        use RunEventKind::{Call, Drop, Duplicate, Message};
+        let in_flight = matches!(step.event.kind, Message | Duplicate | Call | Drop);
+        prop_assert_eq!(step.envelope.is_some(), in_flight, "step {}", index);
+        prop_assert!(step.causes.iter().all(|cause| *cause < index), "step {}", index);
+        let Some(envelope) = step.envelope else { continue };
+        let handled = story.envelopes[envelope].handled_at.contains(&index);
+        prop_assert!(handled != step.lost.contains(&envelope), "step {}", index);
+        let envelope = &story.envelopes[envelope];
+        prop_assert_eq!((envelope.from, Some(envelope.to)), (step.event.from, step.event.node));
+        prop_assert_eq!(&envelope.what, &step.event.what);
+    }
+    for envelope in &story.envelopes {
+        let sent = envelope.sent_at.map_or(0, |sent| sent + 1);
+        prop_assert!(envelope.handled_at.iter().all(|handled| *handled >= sent));
+        // What is sent across a partition is lost at once.
+        prop_assert!(envelope.lost_at.is_none_or(|lost| lost + 1 >= sent));
+        let lost = envelope.lost_at.unwrap_or(usize::MAX);
+        prop_assert!(envelope.handled_at.iter().all(|handled| *handled < lost));
+        prop_assert!(envelope.handled_at.is_sorted());
+    }
+    // However narrow, it can be shown.
+    for width in [1, 30, 80] {
+        let text = story.text(&TextOptions { width, ..TextOptions::default() });
+        prop_assert!(text.lines().all(|line| line.chars().count() <= width), "{}", text);
+    }
+    Ok(())
 }
 
 /// Whether an outcome promises a shortest run.
@@ -123,6 +187,42 @@ proptest! {
             let (counts, expected) = (&outcome.statistics, &oracle.statistics);
             prop_assert_eq!(counts.unique_states, expected.unique_states, "{}", name);
             prop_assert_eq!(counts.generated_states, expected.generated_states, "{}", name);
+            prop_assert_eq!(&outcome.coverage, &oracle.coverage, "{}", name);
+            prop_assert_eq!(counts.frontier, Some(0), "{}", name);
+            if options.search == Search::Bfs {
+                let levels: u64 = counts.levels.iter().sum();
+                prop_assert_eq!(Some(levels), counts.unique_states, "{}", name);
+                prop_assert_eq!(counts.levels.len() as u64, counts.depth.unwrap() + 1, "{}", name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_search_sees_the_same_of_a_goal(plan in plan()) {
+        let system = with_goal(&plan);
+        let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.bounded_by.is_none());
+        prop_assume!(oracle.violation.as_ref().is_none_or(|v| v.cause == Cause::NeverReached));
+        let expected = seen(&oracle);
+        for (name, options) in configurations() {
+            let outcome = check(&system, &options)?;
+            prop_assert_eq!(&seen(&outcome), &expected, "{}", name);
+            if let Some(nearest) = &outcome.goals[0].nearest {
+                let nearest_depth = nearest.run.events.len() as u64;
+                prop_assert!(nearest_depth <= outcome.statistics.depth.unwrap(), "{}", name);
+            }
+        }
+        // Breadth-first, what is seen first is seen after as few events as possible.
+        let breadth_first = check(&system, &Options { search: Search::Bfs, ..classic() })?;
+        for (conjunct, seen) in breadth_first.goals[0].conjuncts.iter().enumerate() {
+            let Some(first) = seen.first_true else { continue };
+            for (max_depth, sees) in [(Some(first), true), (first.checked_sub(1), false)] {
+                if max_depth.is_some() {
+                    let bounded = check(&system, &Options { max_depth, ..classic() })?;
+                    let there = bounded.goals[0].conjuncts[conjunct].first_true;
+                    prop_assert_eq!(there.is_some(), sees, "{} within {:?}", &seen.name, max_depth);
+                }
+            }
         }
     }
 
@@ -169,6 +269,38 @@ proptest! {
     }
 
     #[test]
+    fn every_run_found_is_told_in_full(plan in plan()) {
+        let (_, oracle) = explore(&plan, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.verdict != Verdict::Inconclusive);
+        let searches = [Search::Bfs, Search::Dfs, Search::Classic].map(|search| {
+            Options { engine: Engine::Global, search, threads: 1, ..Options::default() }
+        });
+        for which in [[true, false, false], [false, true, false], [false, false, true]] {
+            let system = with_properties(&plan, which);
+            for options in &searches {
+                let options = Options { max_states: Some(10 * MAX_STATES), ..options.clone() };
+                let outcome = check(&system, &options)?;
+                if let Some(violation) = &outcome.violation {
+                    let reached = violation.cause != Cause::NeverReached;
+                    prop_assert_eq!(outcome.story.is_some(), reached);
+                    let Some(story) = &outcome.story else { continue };
+                    told_in_full(&violation.run, story)?;
+                    let ending = story.ending.as_ref().unwrap();
+                    prop_assert_eq!(&ending.reads, &violation.reads);
+                    prop_assert_eq!(&ending.property, &violation.property);
+                    prop_assert_eq!(&ending.cause, &Some(violation.cause.clone()));
+                    let panics = story.steps.iter().position(|step| step.panic.is_some());
+                    let last = story.steps.len().checked_sub(1);
+                    prop_assert!(panics.is_none() || panics == last);
+                }
+                for witness in &outcome.witnesses {
+                    told_in_full(&witness.run, witness.story.as_ref().unwrap())?;
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_bounded_search_covers_what_lies_within_its_bound(plan in plan(), depth in 0..8u64) {
         let depth = Some(depth);
         let bounded = Options { max_depth: depth, max_states: Some(MAX_STATES), ..classic() };
@@ -193,6 +325,12 @@ proptest! {
                 prop_assert_eq!(&recorded, &expected, "{}", name);
                 let (count, expected) = (&outcome.statistics, &oracle.statistics);
                 prop_assert_eq!(count.unique_states, expected.unique_states, "{}", name);
+                prop_assert_eq!(Some(count.levels.iter().sum()), count.unique_states, "{}", name);
+                // At the bound, all that is there waits.
+                let bounded = outcome.bounded_by.is_some();
+                let last = count.levels.last().copied().unwrap_or_default();
+                let waiting = if bounded { last } else { 0 };
+                prop_assert_eq!(count.frontier, Some(waiting), "{}", name);
             }
         }
     }
@@ -208,7 +346,7 @@ proptest! {
             max_depth: Some(50),
             runs: 20,
             seed,
-            ..Options::default()
+            ..as_found()
         };
         let (met, outcome) = explore(&plan, &walk)?;
         match oracle.verdict {

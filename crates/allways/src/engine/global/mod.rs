@@ -124,6 +124,17 @@ fn explore(
     Ok(Findings { violation, witnesses, bound, stopped_early, statistics, goals, ..rest })
 }
 
+/// How many states there are at each depth, as far as all are known.
+fn levels(shared: &Shared<'_>, unique: u64) -> Vec<u64> {
+    let mut levels = shared.levels.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let known = levels.iter().sum();
+    // If the last level was expanded to its end, the next one is known, too.
+    if !levels.is_empty() && shared.expanded.load(Relaxed) == known && unique > known {
+        levels.push(unique - known);
+    }
+    levels
+}
+
 fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Statistics {
     let costs = space.costs();
     let unique = shared.unique();
@@ -146,7 +157,7 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
             true => unique.saturating_sub(shared.expanded.load(Relaxed)),
             false => 0,
         }),
-        levels: shared.levels.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        levels: levels(shared, unique),
         stack_pushes: depth_first.then(|| shared.stack_pushes.load(Relaxed)),
         user_time: Some(Duration::from_nanos(costs.user_nanos)),
         // Among n states each pair collides with probability 2^-64.

@@ -68,7 +68,7 @@ impl Default for MinimiseOptions {
         MinimiseOptions {
             fewer_events: true,
             max_candidates: 20_000,
-            max_states: 1_000_000,
+            max_states: 300_000,
             max_time: Duration::from_secs(5),
             stop: None,
         }
@@ -81,7 +81,7 @@ impl MinimiseOptions {
         MinimiseOptions {
             fewer_events: !is_shortest,
             max_candidates: 5_000,
-            max_states: if is_shortest { 20_000 } else { 200_000 },
+            max_states: if is_shortest { 5_000 } else { 50_000 },
             max_time: Duration::from_secs(2),
             stop: options.stop.clone(),
         }
@@ -165,18 +165,22 @@ impl fmt::Display for Minimised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, after) = (&self.before, &self.after);
         let mut parts = Vec::new();
-        let mut part = |one: &str, many: &str, before: u64, after: u64, always: bool| {
-            let name = if after == 1 { one } else { many };
-            let (was, is) = (grouped(before), grouped(after));
-            match before == after {
-                true if always => parts.push(format!("{is} {name} as before")),
-                true => {}
-                false => parts.push(format!("{is} {name} instead of {was}")),
-            }
+        let count = |number: usize, one: &str, many: &str| {
+            format!("{} {}", grouped(number as u64), if number == 1 { one } else { many })
         };
-        part("event", "events", before.events as u64, after.events as u64, true);
-        part("switch", "switches", before.switches as u64, after.switches as u64, false);
-        part("chosen in sum", "chosen in sum", before.choices, after.choices, false);
+        let events = count(after.events, "event", "events");
+        parts.push(match before.events == after.events {
+            true => format!("{events} as before"),
+            false => format!("{events} instead of {}", grouped(before.events as u64)),
+        });
+        if before.switches != after.switches {
+            let switches = count(after.switches, "switch", "switches");
+            parts.push(format!("{switches} instead of {}", grouped(before.switches as u64)));
+        }
+        if before.choices != after.choices {
+            let (was, is) = (grouped(before.choices), grouped(after.choices));
+            parts.push(format!("choices that add up to {is} instead of {was}"));
+        }
         write!(f, "{}", parts.join(", "))?;
         if self.is_shortest {
             write!(f, "; no run is shorter")?;

@@ -1,21 +1,26 @@
 //! Fewer switches between nodes: the same events in another order.
 //!
-//! Best-first search (A*) over the orders in which the events of the run can happen. A place in the
+//! Best-first search over the orders in which the events of the run can happen. A place in the
 //! search is a world, the node of the last event and the events that are used; it costs the
 //! switches made so far and at least one more for each other node that still has events to come.
-//! All events are to be used, since fewer would be a shorter run. So the first run that is
-//! complete has the fewest switches.
+//! All events are to be used, since fewer would be a shorter run.
+//!
+//! First the longest place is followed first: that soon leads to an order that is better, and then
+//! to one that is better than that. Then the cheapest place is followed first (A*), which leads to
+//! an order with the fewest switches, if it is found within the bound at all.
 
 use super::bench::{Bench, Course, Led, Reading};
 use crate::model::node::Node;
 use crate::model::world::World;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::BuildHasher;
 
-/// At most so many places are looked at.
+/// At most so many places are looked at to find one better order.
 const MAX_PLACES: u64 = 20_000;
+/// Looking for any better order is given up after this part of the places that may be looked at.
+const GREEDY_PART: u64 = 10;
 /// Longer runs are left in the order in which they are.
 const MAX_EVENTS: usize = 128;
 
@@ -30,13 +35,38 @@ struct Place<N: Node> {
     switches: usize,
 }
 
-/// The run with its events in an order with the fewest switches, if that is found within bounds.
-pub(super) fn fewer_switches<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>) -> Course<N> {
-    let events = best.moves.len();
-    let switches = best.switches();
-    if switches == 0 || events > MAX_EVENTS {
+/// Which place is followed first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Longest,
+    Cheapest,
+}
+
+/// The run with its events in an order with the fewest switches, as far as that is found within
+/// bounds.
+pub(super) fn fewer_switches<N: Node>(bench: &mut Bench<'_, N>, mut best: Course<N>) -> Course<N> {
+    if best.moves.len() > MAX_EVENTS {
         return best;
     }
+    while let Some(better) = with_fewer(bench, &best, First::Longest) {
+        best = better;
+    }
+    with_fewer(bench, &best, First::Cheapest).unwrap_or(best)
+}
+
+/// The same events with fewer switches; with the fewest, if the cheapest place is followed first.
+fn with_fewer<N: Node>(
+    bench: &mut Bench<'_, N>,
+    best: &Course<N>,
+    first: First,
+) -> Option<Course<N>> {
+    let events = best.moves.len();
+    let switches = best.switches();
+    if switches == 0 {
+        return None;
+    }
+    let places = MAX_PLACES.min(bench.limits.max_states);
+    let most = if first == First::Longest { places / GREEDY_PART } else { places };
     let lanes: Vec<Option<usize>> = best.moves.iter().map(|m| m.lane()).collect();
     // Of equal events, each stands for the next one.
     let equal = |a: usize, b: usize| best.moves[a] == best.moves[b];
@@ -51,16 +81,22 @@ pub(super) fn fewer_switches<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>)
         switches: 0,
     }];
     let mut heap = BinaryHeap::new();
-    // The least cost first, then the longest, then the first.
-    heap.push(Reverse((0, events, 0)));
-    let mut met = FxHashSet::default();
+    // Of two that are alike in both, the one that was met first.
+    let rank = |cost: usize, left: usize| match first {
+        First::Longest => (left, cost),
+        First::Cheapest => (cost, left),
+    };
+    heap.push(Reverse((rank(0, events), 0)));
+    // The fewest switches with which a place was met.
+    let mut met: FxHashMap<u64, usize> = FxHashMap::default();
     let mut looked_at = 0;
-    while let Some(Reverse((_, left, at))) = heap.pop() {
+    while let Some(Reverse((_, at))) = heap.pop() {
         let Some(world) = places[at].world.take() else { continue };
         looked_at += 1;
-        if looked_at > MAX_PLACES.min(bench.limits.max_states) || !bench.limits.has_time() {
-            return best;
+        if looked_at > most || !bench.limits.has_time() {
+            return None;
         }
+        let left = events - places[at].used.count_ones() as usize;
         let (used, lane, made) = (places[at].used, places[at].lane, places[at].switches);
         for event in 0..events {
             if used & 1 << event != 0 || used & before[event] != before[event] {
@@ -93,14 +129,17 @@ pub(super) fn fewer_switches<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>)
             }
             let Some(next) = next.filter(|_| left > 1) else { continue };
             // A collision can only hide a better order.
-            if met.insert(FxBuildHasher.hash_one((&next, lanes[event], used))) {
+            let known = met.entry(FxBuildHasher.hash_one((&next, lanes[event], used)));
+            let known = known.or_insert(usize::MAX);
+            if made < *known {
+                *known = made;
                 let cost = made + still_needed(&lanes, used, lanes[event]);
-                heap.push(Reverse((cost, left - 1, places.len())));
+                heap.push(Reverse((rank(cost, left - 1), places.len())));
                 places.push(Place { world: Some(next), ..place });
             }
         }
     }
-    best
+    None
 }
 
 /// How many nodes other than this still have events to come.
@@ -115,7 +154,11 @@ fn still_needed(lanes: &[Option<usize>], used: u128, lane: Option<usize>) -> usi
 }
 
 /// The run that leads to the last place.
-fn taken<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>, places: &[Place<N>]) -> Course<N> {
+fn taken<N: Node>(
+    bench: &mut Bench<'_, N>,
+    best: &Course<N>,
+    places: &[Place<N>],
+) -> Option<Course<N>> {
     let mut order = Vec::new();
     let mut at = places.len() - 1;
     while let Some((before, event)) = places[at].before {
@@ -124,5 +167,5 @@ fn taken<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>, places: &[Place<N>]
     }
     order.reverse();
     let most = order.len();
-    bench.attempt(&best, 0, order, most, Reading::Strict).unwrap_or(best)
+    bench.attempt(best, 0, order, most, Reading::Strict)
 }

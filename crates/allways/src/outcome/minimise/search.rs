@@ -82,11 +82,11 @@ fn way(ways: &[(usize, usize)], mut at: usize) -> Vec<usize> {
 /// The shortest violating run of all, and true, if engine `global` can search that far; otherwise
 /// this one.
 pub(super) fn anywhere<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>) -> (Course<N>, bool) {
-    if !bench.limits.has_time() {
+    let left = bench.limits.max_states.saturating_sub(bench.limits.states);
+    if left == 0 || !bench.limits.has_time() {
         return (best, false);
     }
     let limits = &bench.limits;
-    let left = limits.max_states.saturating_sub(limits.states);
     let options = Options {
         engine: Engine::Global,
         search: Search::Bfs,

@@ -1,8 +1,9 @@
 //! What the end of a story shows, in words.
 
-use super::sentences::Said;
 use super::text::{Signs, Style};
+use super::sentences::Said;
 use crate::model::property::PropertyKind;
+use crate::outcome::past::last_change;
 use crate::outcome::shown::Shown;
 use crate::outcome::story::{Story, StoryEnding};
 use crate::outcome::{Cause, RunEventKind};
@@ -70,7 +71,7 @@ fn seen(story: &Story, ending: &StoryEnding) -> Vec<(Vec<usize>, String)> {
     for (node, read) in ending.reads.iter().enumerate() {
         let culprit = ending.culprits.contains(&node);
         let mut what = read.clone();
-        if let Some(step) = super::super::past::last_change(story, node).filter(|_| culprit) {
+        if let Some(step) = last_change(story, node).filter(|_| culprit) {
             what.push_str(&format!(", since step {}", step + 1));
         }
         let faults = story.steps.iter().filter(|step| step.event.node == Some(node));

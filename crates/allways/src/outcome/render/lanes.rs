@@ -27,10 +27,12 @@ pub(crate) struct Lanes {
 pub(crate) type Cells = Vec<(char, Style)>;
 
 impl Lanes {
-    /// Lanes for a story in so many columns, if they leave room for text beside them.
+    /// Lanes for a story in so many columns, if there are any and they leave room for text beside
+    /// them.
     pub fn new(story: &Story, gutter: usize, width: usize) -> Option<Lanes> {
         let nodes = story.nodes.len();
-        let taken = |pitch: usize| gutter + nodes.saturating_sub(1) * pitch + 1 + GAP;
+        let after_first = nodes.checked_sub(1)?;
+        let taken = |pitch: usize| gutter + after_first * pitch + 1 + GAP;
         let fits = |text: usize| PITCH.rev().find(|&pitch| taken(pitch) + text <= width);
         let pitch = fits(TEXT[1]).or_else(|| fits(TEXT[0]).map(|_| *PITCH.start()))?;
         Some(Lanes { nodes, first: gutter, pitch, down: vec![false; nodes] })
@@ -43,6 +45,10 @@ impl Lanes {
 
     fn at(&self, node: usize) -> usize {
         self.first + node * self.pitch
+    }
+
+    fn is_lane(&self, column: usize) -> bool {
+        (0..self.nodes).any(|node| self.at(node) == column)
     }
 
     /// The names of the nodes, each over its lane.
@@ -59,7 +65,7 @@ impl Lanes {
         for (node, name) in names.iter().enumerate() {
             let name = if numbered { node.to_string() } else { name.clone() };
             let name = clip(&name, self.pitch - 1, signs.ellipsis);
-            put(self.at(node).saturating_sub((name.chars().count() - 1) / 2), &name);
+            put(self.at(node).saturating_sub(name.chars().count().saturating_sub(1) / 2), &name);
         }
         if numbered {
             put(0, "node");
@@ -76,10 +82,12 @@ impl Lanes {
         cells
     }
 
-    /// A mark in one lane.
-    pub fn mark(&self, node: usize, mark: char, style: Style, signs: &Signs) -> Cells {
+    /// A mark in some lanes.
+    pub fn marks(&self, nodes: &[usize], mark: char, style: Style, signs: &Signs) -> Cells {
         let mut cells = self.idle(signs);
-        cells[self.at(node)] = (mark, style);
+        for &node in nodes {
+            cells[self.at(node)] = (mark, style);
+        }
         cells
     }
 
@@ -95,7 +103,7 @@ impl Lanes {
                 let head = if from < node { signs.right } else { signs.left };
                 self.arrow(from, node, head, Some((mark, style)), signs)
             }
-            (None, _) => self.mark(node, mark, style, signs),
+            (None, _) => self.marks(&[node], mark, style, signs),
         };
         match kind {
             RunEventKind::Crash => self.down[node] = true,
@@ -126,9 +134,9 @@ impl Lanes {
             cells[b + 2] = (signs.turn, style);
             return cells;
         }
-        let lanes: Vec<usize> = (0..self.nodes).map(|node| self.at(node)).collect();
-        for at in a.min(b) + 1..a.max(b) {
-            cells[at] = (if lanes.contains(&at) { signs.crossing } else { signs.line }, style);
+        let between = cells.iter_mut().enumerate().take(a.max(b)).skip(a.min(b) + 1);
+        for (at, cell) in between {
+            *cell = (if self.is_lane(at) { signs.crossing } else { signs.line }, style);
         }
         cells[a] = (signs.sent, style);
         cells[if a < b { b - 1 } else { b + 1 }] = (head, style);
@@ -140,8 +148,7 @@ impl Lanes {
         let style = if kind == RunEventKind::Heal { Style::Plain } else { Style::Fault };
         let mut cells = self.idle(signs);
         for (at, cell) in cells.iter_mut().enumerate().skip(self.first) {
-            let lane = (at - self.first) % self.pitch == 0 && at < self.text_at() - GAP;
-            *cell = match (lane, at + 1 < self.text_at()) {
+            *cell = match (self.is_lane(at), at + 1 < self.text_at()) {
                 (true, _) => (signs.bar_crossing, style),
                 (false, true) => (signs.bar, style),
                 (false, false) => (' ', style),

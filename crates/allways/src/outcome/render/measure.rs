@@ -68,13 +68,21 @@ pub(crate) fn wrap(
             return wrapped;
         }
         let mut taken = head(rest, room);
-        // At a space if there is one, though not if that leaves most of the line empty. A brace
-        // that closes is not left alone.
-        let breaks = |&at: &usize| rest[at..].starts_with(' ') && !rest[at..].starts_with(" }");
-        let space = (taken.len() / 3 + 1..=taken.len())
-            .rev()
-            .filter(|&at| rest.is_char_boundary(at))
-            .find(breaks);
+        // At a space if there is one, though not if that leaves most of the line empty. A field
+        // stays with its name, a struct with its brace, and no brace that closes is left alone.
+        let breaks = |&at: &usize| {
+            rest[at..].starts_with(' ')
+                && !rest[at..].starts_with(" }")
+                && !rest[at..].starts_with(" {")
+                && !rest[..at].ends_with(':')
+        };
+        // Where there is none, at one that should not be broken at.
+        let places = || {
+            let from = taken.len() / 3 + 1;
+            (from..=taken.len()).rev().filter(|&at| rest.is_char_boundary(at))
+        };
+        let any = |&at: &usize| rest[at..].starts_with([' ', '\u{a0}']);
+        let space = places().find(breaks).or_else(|| places().find(any));
         if let Some(space) = space {
             taken = &taken[..space];
         }
@@ -83,6 +91,7 @@ pub(crate) fn wrap(
             return wrapped;
         }
         wrapped.push(format!("{before}{}", taken.trim_end()));
+        // This trims spaces that do not break, too.
         rest = rest[taken.len()..].trim_start();
     }
     wrapped

@@ -1,6 +1,6 @@
 //! A step and the end of a story in words: what stands beside the diagram.
 
-use super::measure::{clip, width};
+use super::measure::{clip, width, wrap};
 use super::text::{Signs, Style};
 use crate::outcome::RunEventKind;
 use crate::outcome::changes::changes;
@@ -8,6 +8,7 @@ use crate::outcome::shown::Shown;
 use crate::outcome::story::{Change, Story, StoryStep};
 
 /// A line of text and how it looks; it may be too long, and may be cut after so many lines.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Said {
     pub text: String,
     pub style: Style,
@@ -43,7 +44,9 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
             let lost = step.envelope.is_some_and(|number| step.lost.contains(&number));
             let lost =
                 if lost && down { format!("; lost, node {node} is down") } else { String::new() };
-            format!("{what} from {from}{sent}{again}{copy}{lost}")
+            // Where it came from stays on one line.
+            let origin = format!("from {from}{sent}").replace(' ', "\u{a0}");
+            format!("{what} {origin}{again}{copy}{lost}")
         }
         RunEventKind::Timer => format!("timer {what}"),
         RunEventKind::Call => format!("call {what}"),
@@ -84,7 +87,7 @@ pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usiz
         all.push(said(format!("chooses {}", listed(&step.event.choices)), Style::Plain, 2));
     }
     let changed = step.changes.iter().filter(|change| !change.auxiliary);
-    all.extend(changed.map(|change| said(fitted(change, signs, room), Style::Change, 2)));
+    all.extend(changed.map(|change| said(fitted(change, signs, room, 3), Style::Change, 3)));
     all.extend(sends(story, &step.sent, step, signs));
     all.extend(timers(&step.timers_set, &step.timers_cancelled, step.event.kind));
     all.extend(outputs(&step.outputs));
@@ -114,6 +117,32 @@ pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usiz
     all
 }
 
+/// A state as it is shown, without what is auxiliary.
+pub(crate) fn relevant(state: &str) -> String {
+    fn without(shown: Shown) -> Shown {
+        let is_aux = |value: &Shown| matches!(value, Shown::Tuple { name, items } if name == "Aux" && items.len() == 1);
+        match shown {
+            Shown::Struct { name, fields } => {
+                let kept = fields.into_iter().filter(|(_, value)| !is_aux(value));
+                let fields: Vec<_> = kept.map(|(name, value)| (name, without(value))).collect();
+                match fields.is_empty() {
+                    true => Shown::Atom(name),
+                    false => Shown::Struct { name, fields },
+                }
+            }
+            Shown::Tuple { name, items } => {
+                let items = items.into_iter().map(without).collect();
+                Shown::Tuple { name, items }
+            }
+            other => other,
+        }
+    }
+    match state.contains("Aux(") {
+        true => without(Shown::read(state)).to_string(),
+        false => state.to_owned(),
+    }
+}
+
 /// What a node does while it starts, besides starting.
 pub(crate) fn start(story: &Story, node: usize, signs: &Signs) -> Vec<Said> {
     let start = &story.starts[node];
@@ -132,24 +161,27 @@ fn listed(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A change that is not longer than two lines, if that can be.
-fn fitted(change: &Change, signs: &Signs, room: usize) -> String {
-    let most = (2 * room).saturating_sub(6);
-    let (before, after) = (width(&change.before), width(&change.after));
-    let rest = most.saturating_sub(width(&change.path) + 5);
-    if before + after <= rest {
-        return change.to_string();
+/// A change that is not longer than so many lines, if that can be.
+fn fitted(change: &Change, signs: &Signs, room: usize, lines: usize) -> String {
+    let fits = |text: &str| wrap(text, room, 4, lines + 1, signs.ellipsis).len() <= lines;
+    let mut text = change.to_string();
+    let mut rest = lines * room;
+    // Lines are not filled to their ends, so how much fits is found by trying.
+    while !fits(&signs.plain(&text)) && rest > 8 {
+        rest -= 4;
+        // What is now matters more than what was.
+        let after = width(&change.after).min(rest * 2 / 3);
+        let before = width(&change.before).min(rest - after);
+        let after = width(&change.after).min(rest - before);
+        text = Change {
+            path: clip(&change.path, rest, signs.ellipsis),
+            before: clip(&change.before, before, signs.ellipsis),
+            after: clip(&change.after, after, signs.ellipsis),
+            auxiliary: change.auxiliary,
+        }
+        .to_string();
     }
-    // What is now matters more than what was.
-    let before = before.min((rest / 3).max(rest.saturating_sub(after)));
-    let after = after.min(rest.saturating_sub(before));
-    Change {
-        path: change.path.clone(),
-        before: clip(&change.before, before.max(1), signs.ellipsis),
-        after: clip(&change.after, after.max(1), signs.ellipsis),
-        auxiliary: change.auxiliary,
-    }
-    .to_string()
+    text
 }
 
 /// What was sent, equal messages together: for each the receivers and the message.

@@ -8,8 +8,9 @@ use super::ending;
 use super::lanes::{Cells, Lanes, mark_of};
 use super::measure::{clip, width, wrap};
 use super::sentences::{self, Said};
-use crate::outcome::RunEventKind;
+use crate::outcome::past::last_change;
 use crate::outcome::story::Story;
+use crate::outcome::{RunEventKind, grouped};
 
 /// How to show a story as text.
 ///
@@ -28,12 +29,14 @@ pub struct TextOptions {
     pub unicode: bool,
     /// Whether to say of steps that do not matter, too, what they did.
     pub all_steps: bool,
+    /// How many of the last steps to show; `None` for all of them.
+    pub last: Option<usize>,
 }
 
 impl Default for TextOptions {
     /// 100 columns, no colours, Unicode, the steps that matter.
     fn default() -> Self {
-        TextOptions { width: 100, color: false, unicode: true, all_steps: false }
+        TextOptions { width: 100, color: false, unicode: true, all_steps: false, last: None }
     }
 }
 
@@ -134,7 +137,7 @@ const ASCII: Signs = Signs {
     start: '#',
     lost: 'x',
     bar: '=',
-    bar_crossing: '#',
+    bar_crossing: '|',
     culprit: '>',
     to: "->",
     ellipsis: "...",
@@ -149,7 +152,8 @@ impl Signs {
             return text;
         }
         let text = text.replace('→', "->").replace('…', "...");
-        text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+        // The space that does not break is taken out when the line is written.
+        text.chars().map(|c| if c.is_ascii() || c == '\u{a0}' { c } else { '?' }).collect()
     }
 }
 
@@ -178,7 +182,7 @@ impl Story {
     /// node  0     1
     ///    1  v     |   call 7
     ///       |     |     -> 1: 7
-    ///    2  o---->*   7 from 0, sent at 1
+    /// >  2  o---->*   7 from 0, sent at 1
     ///       |     |     Cell(0) -> Cell(7)
     ///
     /// always `stays zero` does not hold:
@@ -188,11 +192,9 @@ impl Story {
     /// ```
     pub fn text(&self, options: &TextOptions) -> String {
         let mut page = Page::new(options);
-        let gutter = 6.max(self.steps.len().to_string().len() + 4);
+        let gutter = 6.max(self.steps.len().to_string().len() + 5);
         let mut lanes = Lanes::new(self, gutter, page.width);
-        if !self.nodes.is_empty() {
-            page.starts(self);
-        }
+        page.starts(self);
         let column = match &lanes {
             Some(lanes) => {
                 let header = lanes.header(&self.nodes, page.signs);
@@ -202,8 +204,23 @@ impl Story {
             None => gutter,
         };
         page.what_starts_do(self, lanes.as_ref(), column);
-        for step in 0..self.steps.len() {
-            page.step(self, step, lanes.as_mut(), column);
+        let skipped = options.last.map_or(0, |last| self.steps.len().saturating_sub(last));
+        if let (Some(lanes), true) = (&mut lanes, skipped > 0) {
+            // Who is down at the first step shown is known from those before it.
+            for step in &self.steps[..skipped] {
+                lanes.step(step, page.signs);
+            }
+        }
+        if skipped > 0 {
+            let text = format!(
+                "{} {} steps are left out here",
+                page.signs.ellipsis,
+                grouped(skipped as u64)
+            );
+            page.wrapped(gutter, &Said { text, style: Style::Dim, lines: 2 }, 0);
+        }
+        for step in skipped..self.steps.len() {
+            page.step(self, step, lanes.as_mut(), (gutter, column));
         }
         if let Some(ending) = &self.ending {
             page.blank();
@@ -226,7 +243,7 @@ struct Page {
 
 impl Page {
     fn new(options: &TextOptions) -> Self {
-        let TextOptions { width, color, unicode, all_steps } = *options;
+        let TextOptions { width, color, unicode, all_steps, .. } = *options;
         let signs = if unicode { &UNICODE } else { &ASCII };
         Page { width: width.max(1), color, all_steps, signs, text: String::new() }
     }
@@ -246,7 +263,7 @@ impl Page {
                 break;
             }
             let text = if last == Some(index) { text.trim_end() } else { text };
-            let text = clip(text, room, self.signs.ellipsis);
+            let text = clip(text, room, self.signs.ellipsis).replace('\u{a0}', " ");
             room = room.saturating_sub(width(&text));
             match style.code() {
                 code if self.color && !code.is_empty() && !text.trim().is_empty() => {
@@ -284,12 +301,16 @@ impl Page {
 
     /// The states in which nodes start, equal ones together.
     fn starts(&mut self, story: &Story) {
-        let mut states: Vec<(Vec<usize>, &str)> = Vec::new();
+        let mut states: Vec<(Vec<usize>, String)> = Vec::new();
         for (node, start) in story.starts.iter().enumerate() {
-            match states.iter_mut().find(|(_, state)| *state == start.state) {
+            let state = sentences::relevant(&start.state);
+            match states.iter_mut().find(|(_, other)| *other == state) {
                 Some((nodes, _)) => nodes.push(node),
-                None => states.push((vec![node], &start.state)),
+                None => states.push((vec![node], state)),
             }
+        }
+        if states.is_empty() {
+            return;
         }
         let one = states.len() == 1;
         for (nodes, state) in states {
@@ -306,21 +327,31 @@ impl Page {
         self.blank();
     }
 
-    /// What nodes send, set and output while they start.
+    /// What nodes send, set and output while they start, those that do the same together.
     fn what_starts_do(&mut self, story: &Story, lanes: Option<&Lanes>, column: usize) {
+        let mut groups: Vec<(Vec<usize>, Vec<Said>)> = Vec::new();
         for node in 0..story.starts.len() {
             let details = sentences::start(story, node, self.signs);
-            if details.is_empty() {
-                continue;
+            match groups.iter_mut().find(|(_, other)| *other == details) {
+                _ if details.is_empty() => {}
+                Some((nodes, _)) => nodes.push(node),
+                None => groups.push((vec![node], details)),
             }
+        }
+        for (nodes, details) in groups {
             let sign = self.signs.start;
-            match lanes {
-                Some(lanes) => {
-                    let cells = lanes.mark(node, sign, Style::Call, self.signs);
-                    self.cells(&cells, &[("starts", Style::Bold)]);
+            match (lanes, nodes.as_slice()) {
+                (Some(lanes), nodes) => {
+                    let cells = lanes.marks(nodes, sign, Style::Call, self.signs);
+                    let text = if nodes.len() == 1 { "starts" } else { "start, each" };
+                    self.cells(&cells, &[(text, Style::Bold)]);
                 }
-                None => {
+                (None, [node]) => {
                     let text = format!("node {node} {sign} starts");
+                    self.line(&[(&" ".repeat(column), Style::Plain), (&text, Style::Bold)]);
+                }
+                (None, nodes) => {
+                    let text = format!("nodes {} {sign} start, each", ending::named(nodes));
                     self.line(&[(&" ".repeat(column), Style::Plain), (&text, Style::Bold)]);
                 }
             }
@@ -349,14 +380,23 @@ impl Page {
         }
     }
 
-    fn step(&mut self, story: &Story, at: usize, mut lanes: Option<&mut Lanes>, column: usize) {
+    fn step(
+        &mut self,
+        story: &Story,
+        at: usize,
+        mut lanes: Option<&mut Lanes>,
+        (gutter, column): (usize, usize),
+    ) {
         let step = &story.steps[at];
         let matters = step.matters || self.all_steps;
         let dimmed = (!step.matters).then_some(Style::Dim);
-        let number = match step.matters {
-            true => format!("{:>4}", at + 1),
-            false => format!("{:>4}", format!("({})", at + 1)),
-        };
+        let number = if step.matters { format!("{}", at + 1) } else { format!("({})", at + 1) };
+        // The steps at which the nodes to blame came to see what they see at the end.
+        let to_blame = story.ending.as_ref().is_some_and(|ending| {
+            ending.culprits.iter().any(|&node| last_change(story, node) == Some(at))
+        });
+        let blame = if to_blame { self.signs.culprit } else { ' ' };
+        let number = format!("{blame}{number:>room$}", room = gutter - 3);
         let across = matches!(step.event.kind, RunEventKind::Partition | RunEventKind::Heal);
         let (mark, _) = mark_of(step.event.kind, step.panic.is_some(), self.signs);
         let mut text = sentences::event(story, at);
@@ -398,8 +438,7 @@ impl Page {
             }
         }
         if matters {
-            let details =
-                sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
+            let details = sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
             self.details(lanes.as_deref(), &details, column, dimmed);
         }
     }

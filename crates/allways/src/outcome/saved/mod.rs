@@ -3,6 +3,7 @@
 //! A saved run is one JSON object in a format of its own version. [`write`] lays it out so that two
 //! versions of a run can be compared line by line; [`read`] takes nothing on trust.
 
+mod junit;
 mod read;
 mod write;
 
