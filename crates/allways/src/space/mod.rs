@@ -9,7 +9,6 @@
 //! A global state is a short vector of numbers (see [`vector::Layout`]); its fingerprint is the
 //! sum of the keys of its parts (see [`hash`]).
 
-mod codes;
 mod coverage;
 pub(crate) mod exact;
 mod grid;
@@ -17,6 +16,7 @@ pub(crate) mod hash;
 pub(crate) mod intern;
 pub(crate) mod local;
 pub(crate) mod memo;
+mod pairs;
 pub(crate) mod prefetch;
 pub(crate) mod queues;
 mod refute;
