@@ -201,7 +201,9 @@ impl Walks<'_> {
         let (mut steps, mut candidates) = (Vec::new(), Vec::new());
         for _ in 0..events {
             candidates.clear();
-            expander.expand(&vector, fingerprint, 0, &mut candidates)?;
+            expander.expand(&vector, fingerprint, Mark::NONE, 0, &mut candidates)?;
+            // In the order of the first time.
+            candidates.sort_by_key(|c| (c.fingerprint, expander.key_of(c)));
             let candidate = candidates[random.below(candidates.len())];
             let mut next = Vec::new();
             fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;

@@ -438,7 +438,8 @@ impl Page {
             }
         }
         if matters {
-            let details = sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
+            let details =
+                sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
             self.details(lanes.as_deref(), &details, column, dimmed);
         }
     }
