@@ -211,7 +211,7 @@ pub struct Outcome {
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
     /// The run of the violation told in full, unless there is none or it is too long for that
-    /// (more than 5,000 events: see [`System::story`](crate::System::story)).
+    /// (more than 2,000 events: see [`System::story`](crate::System::story)).
     pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
