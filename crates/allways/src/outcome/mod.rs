@@ -228,7 +228,7 @@ pub struct Outcome {
     /// By how much the run of the violation was made smaller; `None` if nobody tried.
     pub minimised: Option<Minimised>,
     /// The run of the violation told in full, unless there is none or it is too long for that
-    /// (more than 5,000 events: see [`System::story`](crate::System::story)).
+    /// (more than 2,000 events: see [`System::story`](crate::System::story)).
     pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
