@@ -329,6 +329,7 @@ impl<'a> Depth<'a> {
             shared.depth.fetch_max(deepest, Relaxed);
         }
         shared.generated.fetch_add(generated, Relaxed);
+        shared.asleep.fetch_add(asleep, Relaxed);
         shared.expanded.fetch_add(expanded, Relaxed);
         self.insert(batch, hand, session)
     }
