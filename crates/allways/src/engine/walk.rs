@@ -7,7 +7,7 @@
 
 use super::budget::Budget;
 use super::commute::Mark;
-use super::expand::{Candidate, Expander, Touches};
+use super::expand::{Candidate, Expander, Expansion, Touches};
 use super::goals::{Goals, Sightings};
 use super::options::Options;
 use super::{Findings, Found, FoundWhat, nothing_left, panicked};
@@ -200,10 +200,7 @@ impl Walks<'_> {
         let mut fingerprint = self.space.layout().fingerprint(self.space, &vector);
         let (mut steps, mut candidates) = (Vec::new(), Vec::new());
         for _ in 0..events {
-            candidates.clear();
-            expander.expand(&vector, fingerprint, Mark::NONE, 0, &mut candidates)?;
-            // In the order of the first time.
-            candidates.sort_by_key(|c| (c.fingerprint, expander.key_of(c)));
+            list(&mut expander, &vector, fingerprint, &mut candidates)?;
             let candidate = candidates[random.below(candidates.len())];
             let mut next = Vec::new();
             fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
@@ -238,11 +235,7 @@ impl Walks<'_> {
             if touches == Touches::Reads && self.judge(number, start, &vector, &steps, expander)? {
                 break;
             }
-            candidates.clear();
-            let expansion =
-                expander.expand(&vector, fingerprint, Mark::NONE, 0, &mut candidates)?;
-            // In an order that does not depend on what this thread knows already.
-            candidates.sort_by_key(|c| (c.fingerprint, expander.key_of(c)));
+            let expansion = list(expander, &vector, fingerprint, &mut candidates)?;
             let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
             if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;
@@ -408,6 +401,20 @@ impl Walks<'_> {
             ..Findings::default()
         })
     }
+}
+
+/// Everything that may happen in `vector`, in an order that does not depend on what this thread
+/// knows already.
+fn list(
+    expander: &mut Expander<'_>,
+    vector: &[u32],
+    fingerprint: u64,
+    candidates: &mut Vec<Candidate>,
+) -> Result<Expansion, Error> {
+    candidates.clear();
+    let expansion = expander.expand(vector, fingerprint, Mark::NONE, 0, candidates)?;
+    candidates.sort_by_key(|candidate| (candidate.fingerprint, expander.key_of(candidate)));
+    Ok(expansion)
 }
 
 fn run_of(
