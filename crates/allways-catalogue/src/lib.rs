@@ -12,10 +12,12 @@
 
 mod accumulator;
 mod history;
+mod lock;
 mod parameters;
 mod paxos;
 mod paxos_register;
 mod paxos_roles;
+mod primary_backup;
 mod register;
 mod tree;
 mod two_phase_commit;
@@ -81,9 +83,11 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        lock::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,
+        primary_backup::ENTRY,
         register::ENTRY,
         tree::ENTRY,
         two_phase_commit::ENTRY,

@@ -129,6 +129,23 @@ mod exact_counts {
     }
 
     #[test]
+    fn lock() {
+        let crash = [("crashes", "1"), ("drops", "0"), ("duplications", "0")];
+        counts_of_all("lock", &crash, (6_674, 15_351));
+        let duplication = [("crashes", "0"), ("drops", "0"), ("duplications", "1")];
+        counts_of_all("lock", &duplication, (365, 677));
+        let drop = [("clients", "1"), ("crashes", "0"), ("drops", "1"), ("duplications", "0")];
+        counts_of_all("lock", &drop, (206, 507));
+    }
+
+    #[test]
+    fn primary_backup() {
+        counts_of_all("primary-backup", &[("nodes", "2")], (232, 322));
+        counts_of_all("primary-backup", &[("partitions", "0")], (5_238, 17_717));
+        counts_of_all("primary-backup", &[("values", "1")], (5_168, 15_057));
+    }
+
+    #[test]
     fn paxos() {
         counts_of_all("paxos", &[], (3_381, 13_361));
         counts_of_all("paxos", &[("nodes", "2"), ("proposals", "2")], (1_125, 3_437));
@@ -156,6 +173,8 @@ mod exact_counts {
 
     #[test]
     fn larger_systems() {
+        counts_of_large("lock", &[], (50_930, 136_235));
+        counts_of_large("primary-backup", &[], (29_751, 96_386));
         counts_of_large("zab", &[], (86_395, 298_360));
         counts_of_large("zab", &[("history", "counted")], (316_738, 1_146_046));
         counts_of_large("paxos-roles", &[], (57_084, 197_494));
@@ -196,11 +215,18 @@ const fn known(
 const BUGS: &[Known] = &[
     known("accumulator", "forward-first", "no secondary is ahead", 3, Cost::Cheap),
     known("accumulator", "forward-sum", "no secondary is ahead", 5, Cost::Cheap),
+    known("lock", "duplicate-grants", "every client gets its turn", 8, Cost::Cheap),
+    known("lock", "lost-release", "every client gets its turn", 7, Cost::Cheap),
+    known("lock", "no-fencing", "writes in the order of tokens", 8, Cost::Cheap),
+    known("lock", "unpersisted-token", "one client a token", 6, Cost::Cheap),
     known("paxos", "last-promise", "agreement", 18, Cost::VeryDear),
     known("paxos-register", "stale-read", "linearizable", 8, Cost::Cheap),
     known("paxos-register", "ignore-promise", "linearizable", 17, Cost::Dear),
     known("paxos-roles", "last-accepted", "agreement", 24, Cost::VeryDear),
     known("paxos-roles", "promiscuous-acceptor", "agreement", 10, Cost::Cheap),
+    known("primary-backup", "lost-commit", "agreement", 10, Cost::Cheap),
+    known("primary-backup", "missed-start", "agreement", 11, Cost::Cheap),
+    known("primary-backup", "split-brain", "agreement", 5, Cost::Cheap),
     known("register", "minority-read", "regular", 8, Cost::Cheap),
     known("register", "return-concurrent", "regular", 6, Cost::Cheap),
     known("two-phase-commit", "majority-commits", "consistent", 7, Cost::Cheap),
@@ -389,6 +415,23 @@ mod symmetry {
         orbits("7", 920);
     }
 
+    /// Two states make an orbit, but for those in which both clients are alike: no message was
+    /// delivered or lost, both have asked once or, where they may ask again, both twice, and
+    /// the server or the storage may be down, or have been.
+    #[test]
+    fn clients_of_a_lock_are_interchangeable_whatever_goes_wrong() {
+        for (crashes, drops, duplications, states, alike) in
+            [("0", "0", "1", 365, 1), ("1", "0", "0", 6_674, 2 * 4), ("0", "1", "0", 31_064, 2)]
+        {
+            let set = [("crashes", crashes), ("drops", drops), ("duplications", duplications)];
+            for search in [Search::Bfs, Search::Dfs] {
+                let outcome = check("lock", &set, &symmetric(search, 2));
+                assert!(outcome.assert_holds().complete);
+                assert_eq!(unique(&outcome), (states + alike) / 2, "{set:?}, {search:?}");
+            }
+        }
+    }
+
     #[test]
     fn shortest_runs_stay_shortest() {
         let rms = [("rms", "3")];
@@ -454,6 +497,8 @@ mod random_runs {
             ("zab", &[("leaders", "2"), ("followers", "2")]),
             ("paxos-register", &[]),
             ("tree", &[]),
+            ("lock", &[]),
+            ("primary-backup", &[]),
         ] {
             for seed in [0, 7] {
                 let with = |threads| Options { runs: 100, ..walk(seed, threads) };

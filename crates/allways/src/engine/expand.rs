@@ -2,14 +2,15 @@
 //!
 //! Expanding a state lists [`Candidate`]s with their fingerprints; most cost one addition, the
 //! difference that a local step makes, and need no vector. Only a candidate that turns out to be
-//! new is made into one, by [`Expander::apply`].
+//! new is made into one: see [`apply`](super::apply).
 
+use super::commute::Mark;
 use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::network::NetworkKind;
 use crate::model::run_event::RunEvent;
 use crate::space::memo::{FIRST, Memo, NOTHING, STUTTER, flag};
-use crate::space::vector::{Layout, faults_key, put};
+use crate::space::vector::Layout;
 use crate::space::{EventId, FeedId, Happening, Space, StepEnd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -24,8 +25,8 @@ pub(crate) struct Candidate {
     pub event: u32,
     /// The code of the step, for one.
     pub code: u32,
-    /// Where in flight the event is, if that is known.
-    at: u16,
+    /// Which of the live events it is, if it is one and that is known.
+    pub at: u16,
     pub kind: Kind,
     /// What must be looked at if it is new.
     pub touches: Touches,
@@ -71,8 +72,6 @@ pub(crate) enum Touches {
     Reads,
     /// There is no new state: the handler panics.
     Panic,
-    /// There is no new state: it is known to have been met.
-    Known,
 }
 
 /// What an expansion has found besides candidates.
@@ -80,6 +79,8 @@ pub(crate) enum Touches {
 pub(crate) struct Expansion {
     /// Generated states that are the state itself.
     pub stutters: u64,
+    /// Generated states that are met another way: see [`commute`](super::commute).
+    pub asleep: u64,
     /// Whether anything can happen but a fault.
     pub goes_on: bool,
     /// Whether some candidate panics.
@@ -89,11 +90,12 @@ pub(crate) struct Expansion {
 /// Expands global states. One for each thread.
 pub(crate) struct Expander<'s> {
     pub memo: Memo<'s>,
-    layout: &'s Layout,
-    scratch: Vec<u32>,
+    pub(super) layout: &'s Layout,
+    pub(super) scratch: Vec<u32>,
+    /// What is in flight while a vector is made.
+    pub(super) loose: Vec<EventId>,
     /// Whether there is anything that can happen without anything in flight.
     acts_alone: &'s AtomicBool,
-    hits: Vec<u32>,
 }
 
 impl<'s> Expander<'s> {
@@ -103,8 +105,8 @@ impl<'s> Expander<'s> {
             memo: Memo::new(space, exact),
             layout,
             scratch: Vec::new(),
+            loose: Vec::new(),
             acts_alone: space.acts_alone(),
-            hits: Vec::new(),
         }
     }
 
@@ -112,12 +114,14 @@ impl<'s> Expander<'s> {
         self.layout
     }
 
-    /// Appends everything that may happen in `vector` to `candidates`.
+    /// Appends everything that may happen in `vector` and must be followed to `candidates`. What
+    /// need not be is told by the step that led here.
     #[inline]
     pub fn expand(
         &mut self,
         vector: &[u32],
         fingerprint: u64,
+        mark: Mark,
         parent: u32,
         candidates: &mut Vec<Candidate>,
     ) -> Result<Expansion, Error> {
@@ -127,40 +131,21 @@ impl<'s> Expander<'s> {
             vector,
             states: &vector[layout.node_base..][..layout.nodes],
             fingerprint,
+            mark,
             parent,
             faults,
             candidates,
             found: Expansion::default(),
         };
-        let flight = &vector[layout.flight_base..];
-        let mut hits = std::mem::take(&mut self.hits);
-        let count = self.memo.sift(all.states, flight, &mut hits);
         if faults.crashes > 0 || self.acts_alone.load(Relaxed) {
             self.internal(&mut all)?;
         }
-        for &at in &hits[..count] {
-            let (at, event) = (at as usize, flight[at as usize]);
-            // Of equal events, which are side by side, the first.
-            if at == 0 || flight[at - 1] != event {
-                self.steps(&mut all, event, at, Kind::Flight)?;
-            }
-        }
-        self.hits = hits;
+        self.live(&mut all)?;
         if faults.drops > 0 || faults.duplications > 0 {
-            for (at, &event) in flight.iter().enumerate() {
-                let again = at > 0 && flight[at - 1] == event;
-                if !again && self.memo.event(event).is_message() {
-                    self.mishaps(&mut all, event, Kind::FlightKept, Kind::DropFlight)?;
-                }
-            }
+            self.mishaps_in_flight(&mut all)?;
         }
-        for &queue in &vector[layout.queue_base..layout.flight_base] {
-            if let Some(event) = self.memo.head(queue) {
-                self.steps(&mut all, event, NO_PLACE, Kind::Queue)?;
-                if layout.has_faults {
-                    self.mishaps(&mut all, event, Kind::QueueKept, Kind::DropQueue)?;
-                }
-            }
+        if layout.network == NetworkKind::Ordered {
+            self.queues(&mut all)?;
         }
         if faults.cut > 0 {
             self.other(&mut all, 0, Kind::Heal)?;
@@ -169,7 +154,94 @@ impl<'s> Expander<'s> {
                 self.other(&mut all, cut as u32, Kind::Partition)?;
             }
         }
+        all.found.goes_on |= all.found.asleep > 0;
         Ok(all.found)
+    }
+
+    /// The live events in flight.
+    #[inline]
+    fn live(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
+        let layout = self.layout;
+        let live = layout.live(all.vector);
+        self.memo.lookups += live.len() as u64;
+        let (below, fresh, feeds) = (all.mark.node(), all.mark.fresh(), all.mark.feeds());
+        let first = all.candidates.len();
+        let whole = all.faults.cut == 0;
+        let mut asleep_here = 0;
+        let mut before = EventId::MAX;
+        for (at, &event) in live.iter().enumerate() {
+            // Of equal events, which are side by side, the first.
+            if event == before {
+                continue;
+            }
+            before = event;
+            let asleep = layout.event_node(event) < below && at < fresh;
+            let code = self.memo.quick_code(all.states, event);
+            if code >= FIRST {
+                // Most are plain steps of which only the fingerprint is needed now.
+                let step = self.memo.step(code);
+                if step.flags & flag::PLAIN != 0 && whole {
+                    let feed = step.feed;
+                    if asleep & !(feeds & (feed != 0)) {
+                        asleep_here += 1;
+                        continue;
+                    }
+                    let reads = (step.flags & flag::VIEWS != 0) | (feed != 0);
+                    let mut fingerprint = all.fingerprint.wrapping_add(step.delta);
+                    if feed != 0 {
+                        fingerprint = fingerprint.wrapping_add(self.observed(all.vector, feed)?);
+                    }
+                    all.candidates.push(Candidate {
+                        fingerprint,
+                        parent: all.parent,
+                        event,
+                        code,
+                        at: at.min(NO_PLACE) as u16,
+                        kind: Kind::Flight,
+                        touches: if reads { Touches::Reads } else { Touches::Nothing },
+                    });
+                    continue;
+                }
+            }
+            self.steps(all, event, at, Kind::Flight, asleep)?;
+        }
+        all.found.asleep += asleep_here;
+        // Whatever comes of a live event, no fault is among it.
+        all.found.goes_on |= all.candidates.len() > first;
+        Ok(())
+    }
+
+    /// What may go wrong with messages in flight, inert ones too.
+    fn mishaps_in_flight(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
+        let mut loose = std::mem::take(&mut self.loose);
+        loose.clear();
+        loose.extend_from_slice(self.layout.flight(all.vector));
+        loose.sort_unstable();
+        loose.dedup();
+        for &event in &loose {
+            if self.memo.event(event).is_message() {
+                self.mishaps(all, event, Kind::FlightKept, Kind::DropFlight)?;
+            }
+        }
+        self.loose = loose;
+        Ok(())
+    }
+
+    /// The first messages of the queues.
+    fn queues(&mut self, all: &mut Listing<'_>) -> Result<(), Error> {
+        let layout = self.layout;
+        let queues = &all.vector[layout.queue_base..layout.ends_base];
+        for (pair, &queue) in queues.iter().enumerate() {
+            if let Some(event) = self.memo.head(queue) {
+                let (from, node) = (pair / layout.nodes, pair % layout.nodes);
+                let asleep = node < all.mark.node() && from != all.mark.node();
+                self.steps(all, event, NO_PLACE, Kind::Queue, asleep)?;
+                if layout.has_faults {
+                    self.mishaps(all, event, Kind::QueueKept, Kind::DropQueue)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What can happen without anything in flight.
@@ -178,59 +250,25 @@ impl<'s> Expander<'s> {
             let state = all.states[node];
             for place in self.memo.internal(node, state) {
                 let event = self.memo.internal_event(place);
-                self.steps(all, event, NO_PLACE, Kind::Inside)?;
+                let asleep = node < all.mark.node();
+                self.steps(all, event, NO_PLACE, Kind::Inside, asleep)?;
             }
             if all.faults.crashes > 0 && self.memo.is_up(node, state) {
-                self.steps(all, self.memo.space.crash(node), NO_PLACE, Kind::Crash)?;
+                self.steps(all, self.memo.space.crash(node), NO_PLACE, Kind::Crash, false)?;
             }
         }
         Ok(())
     }
 
-    /// The steps of one event, `at` a place in flight.
-    #[inline(always)]
+    /// The steps of one event, `at` a place among the live ones. Those that are `asleep` are counted
+    /// only.
     fn steps(
         &mut self,
         all: &mut Listing<'_>,
         event: EventId,
         at: usize,
         kind: Kind,
-    ) -> Result<(), Error> {
-        let code = self.memo.quick_code(all.states, event);
-        if code >= FIRST {
-            // Most are plain steps of which only the fingerprint is needed now.
-            let step = self.memo.step(code);
-            let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
-            let (wanted, unwanted) = (flag::SIMPLE | flag::LAST, flag::PANIC | flag::TRIVIAL);
-            if plain && step.flags & (wanted | unwanted) == wanted && step.feed == 0 {
-                let reads = step.flags & flag::VIEWS != 0;
-                all.push(Candidate {
-                    fingerprint: all.fingerprint.wrapping_add(step.delta),
-                    parent: all.parent,
-                    event,
-                    code,
-                    at: at.min(NO_PLACE) as u16,
-                    kind,
-                    touches: if reads { Touches::Reads } else { Touches::Nothing },
-                });
-                return Ok(());
-            }
-            return self.some_steps(all, event, at, kind, code);
-        }
-        if code == STUTTER {
-            all.found.stutters += 1;
-            return Ok(());
-        }
-        self.unknown_steps(all, event, at, kind)
-    }
-
-    #[cold]
-    fn unknown_steps(
-        &mut self,
-        all: &mut Listing<'_>,
-        event: EventId,
-        at: usize,
-        kind: Kind,
+        asleep: bool,
     ) -> Result<(), Error> {
         match self.memo.code(all.states, event)? {
             NOTHING => Ok(()),
@@ -238,7 +276,7 @@ impl<'s> Expander<'s> {
                 all.found.stutters += 1;
                 Ok(())
             }
-            code => self.some_steps(all, event, at, kind, code),
+            code => self.some_steps(all, event, at, kind, code, asleep),
         }
     }
 
@@ -249,11 +287,12 @@ impl<'s> Expander<'s> {
         at: usize,
         kind: Kind,
         mut code: u32,
+        asleep: bool,
     ) -> Result<(), Error> {
         let plain = matches!(kind, Kind::Flight | Kind::Inside) && all.faults.cut == 0;
         let at = u16::try_from(at).unwrap_or(u16::MAX);
         loop {
-            let step = self.memo.step(code);
+            let step = *self.memo.step(code);
             let (flags, last) = (step.flags, step.flags & flag::LAST != 0);
             let reads = flags & flag::VIEWS != 0 || step.feed != 0;
             let mut candidate = Candidate {
@@ -271,6 +310,8 @@ impl<'s> Expander<'s> {
                 all.push(candidate);
             } else if flags & flag::TRIVIAL != 0 && !self.moves(all.vector, &candidate)? {
                 all.found.stutters += u64::from(flags & flag::STUTTER != 0);
+            } else if asleep && !(all.mark.feeds() && step.feed != 0) {
+                all.found.asleep += 1;
             } else {
                 candidate.fingerprint = if plain && flags & flag::SIMPLE != 0 {
                     let moved = self.observed(all.vector, self.memo.step(code).feed)?;
@@ -290,6 +331,7 @@ impl<'s> Expander<'s> {
     }
 
     /// What observers add to the fingerprint when they see a step.
+    #[inline]
     fn observed(&mut self, vector: &[u32], feed: FeedId) -> Result<u64, Error> {
         let mut sum = 0u64;
         if feed == 0 {
@@ -319,8 +361,7 @@ impl<'s> Expander<'s> {
         for index in 0..self.memo.sends(&step).len() {
             let event = self.memo.sends(&step)[index];
             let info = self.memo.event(event);
-            let known = all.vector[self.layout.flight_base..].contains(&event);
-            if !(known && info.is_message()) {
+            if !(info.is_message() && self.layout.is_in_flight(all.vector, event)) {
                 sum = sum.wrapping_add(info.key);
             }
         }
@@ -366,7 +407,7 @@ impl<'s> Expander<'s> {
         dropped: Kind,
     ) -> Result<(), Error> {
         if all.faults.duplications > 0 {
-            self.steps(all, event, NO_PLACE, kept)?;
+            self.steps(all, event, NO_PLACE, kept, false)?;
         }
         if all.faults.drops > 0 {
             self.other(all, event, dropped)?;
@@ -390,224 +431,19 @@ impl<'s> Expander<'s> {
         Ok(())
     }
 
-    /// Makes a candidate of `vector` into a vector of its own, where the fingerprint is known.
-    #[inline]
-    pub fn make(
-        &mut self,
-        vector: &[u32],
-        fingerprint: u64,
-        candidate: &Candidate,
-        next: &mut Vec<u32>,
-    ) -> Result<(), Error> {
-        let layout = self.layout;
-        let in_flight = candidate.kind == Kind::Flight;
-        if !in_flight && candidate.kind != Kind::Inside
-            || self.memo.step(candidate.code).flags & flag::SIMPLE == 0
-            || layout.has_faults
-        {
-            self.apply(vector, fingerprint, candidate, next)?;
-            return Ok(());
-        }
-        // What `apply` does when the step is simple, without the sum.
-        let step = *self.memo.step(candidate.code);
-        let info = self.memo.event(candidate.event);
-        let base = layout.flight_base;
-        let at = base + usize::from(candidate.at);
-        next.clear();
-        if in_flight && info.is_consumed(layout.network) {
-            if vector.get(at) != Some(&candidate.event) {
-                self.apply(vector, fingerprint, candidate, next)?;
-                return Ok(());
-            }
-            next.extend_from_slice(&vector[..at]);
-            next.extend_from_slice(&vector[at + 1..]);
-        } else {
-            next.extend_from_slice(vector);
-        }
-        next[layout.node_base + layout.event_node(candidate.event)] = step.next;
-        for &event in self.memo.sends(&step) {
-            put(next, base, event);
-        }
-        if step.feed != 0 {
-            let observers = &mut next[layout.observer_base..][..layout.observers];
-            for (observer, state) in observers.iter_mut().enumerate() {
-                *state = self.memo.observe(observer, *state, step.feed)?.0;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes a candidate of `vector` into a vector of its own; returns its fingerprint.
-    #[inline]
-    pub fn apply(
-        &mut self,
-        vector: &[u32],
-        fingerprint: u64,
-        candidate: &Candidate,
-        next: &mut Vec<u32>,
-    ) -> Result<u64, Error> {
-        let layout = self.layout;
-        let faults = layout.faults(vector);
-        next.clear();
-        let mut sum = fingerprint;
-        match candidate.kind {
-            Kind::Flight | Kind::FlightKept | Kind::DropFlight => {
-                self.leave_flight(vector, candidate, next, &mut sum);
-            }
-            _ => next.extend_from_slice(vector),
-        }
-        let mut after = faults;
-        match candidate.kind {
-            Kind::Queue | Kind::DropQueue => {
-                let channel = self.channel(candidate.event);
-                let (queue, delta) = self.memo.pop(next[channel]);
-                next[channel] = queue;
-                sum = sum.wrapping_add(delta);
-            }
-            Kind::Partition => {
-                after.partitions -= 1;
-                after.cut = candidate.event as u8 + 1;
-                self.lose_across(after, next, &mut sum);
-            }
-            Kind::Heal => after.cut = 0,
-            _ => {}
-        }
-        match candidate.kind {
-            Kind::Crash => after.crashes -= 1,
-            Kind::FlightKept | Kind::QueueKept => after.duplications -= 1,
-            Kind::DropFlight | Kind::DropQueue => after.drops -= 1,
-            _ => {}
-        }
-        if after != faults {
-            sum = sum.wrapping_add(faults_key(after)).wrapping_sub(faults_key(faults));
-            layout.set_faults(next, after);
-        }
-        if candidate.code != NOTHING {
-            self.apply_step(candidate, faults, next, &mut sum)?;
-        }
-        Ok(sum)
-    }
-
-    /// Copies a vector without the event that a candidate consumes.
-    #[inline]
-    fn leave_flight(
-        &mut self,
-        vector: &[u32],
-        candidate: &Candidate,
-        next: &mut Vec<u32>,
-        sum: &mut u64,
-    ) {
-        let info = self.memo.event(candidate.event);
-        let consumed = match candidate.kind {
-            Kind::FlightKept => false,
-            Kind::DropFlight => true,
-            _ => info.is_consumed(self.layout.network),
-        };
-        let base = self.layout.flight_base;
-        let at = match usize::from(candidate.at) {
-            at if vector.get(base + at) == Some(&candidate.event) => Some(at),
-            _ => vector[base..].iter().position(|&event| event == candidate.event),
-        };
-        match at {
-            Some(at) if consumed => {
-                next.extend_from_slice(&vector[..base + at]);
-                next.extend_from_slice(&vector[base + at + 1..]);
-                *sum = sum.wrapping_sub(info.key);
-            }
-            _ => next.extend_from_slice(vector),
-        }
-    }
-
-    #[inline]
-    fn apply_step(
-        &mut self,
-        candidate: &Candidate,
-        faults: FaultState,
-        next: &mut Vec<u32>,
-        sum: &mut u64,
-    ) -> Result<(), Error> {
-        let layout = self.layout;
-        let step = *self.memo.step(candidate.code);
-        let node = layout.event_node(candidate.event);
-        let place = layout.node_base + node;
-        let delta = match step.flags & flag::SIMPLE {
-            0 => step.delta,
-            _ => self.memo.state_delta(node, next[place], step.next),
-        };
-        *sum = sum.wrapping_add(delta);
-        next[place] = step.next;
-        for index in 0..self.memo.sends(&step).len() {
-            let event = self.memo.sends(&step)[index];
-            let info = self.memo.event(event);
-            if faults.cut > 0 && info.is_message() && self.is_parted(faults, event) {
-                continue;
-            }
-            match layout.network {
-                NetworkKind::Ordered if info.is_message() => {
-                    let channel = self.channel(event);
-                    let (queue, delta) = self.memo.push(next[channel], event);
-                    next[channel] = queue;
-                    *sum = sum.wrapping_add(delta);
-                }
-                NetworkKind::Duplicating
-                    if info.is_message() && next[layout.flight_base..].contains(&event) => {}
-                _ => {
-                    put(next, layout.flight_base, event);
-                    *sum = sum.wrapping_add(info.key);
-                }
-            }
-        }
-        if step.feed != 0 {
-            for observer in 0..layout.observers {
-                let place = layout.observer_base + observer;
-                let (state, delta) = self.memo.observe(observer, next[place], step.feed)?;
-                next[place] = state;
-                *sum = sum.wrapping_add(delta);
-            }
-        }
-        Ok(())
-    }
-
-    /// The place of the queue that a message goes through.
-    fn channel(&mut self, event: EventId) -> usize {
-        let (from, to) = (self.memo.event(event).from, self.layout.event_node(event));
-        self.layout.queue_base + from as usize * self.layout.nodes + to
-    }
-
-    /// Whether a partition keeps a message from its node.
-    fn is_parted(&mut self, faults: FaultState, event: EventId) -> bool {
-        let from = u32::from(self.memo.event(event).from);
-        self.layout.parted(faults, from, self.layout.event_node(event) as u32)
-    }
-
-    /// Loses everything in flight between parted nodes.
-    fn lose_across(&mut self, faults: FaultState, next: &mut Vec<u32>, sum: &mut u64) {
-        let layout = self.layout;
-        let queues = &mut next[layout.queue_base..layout.flight_base];
-        for (pair, queue) in queues.iter_mut().enumerate() {
-            let (from, to) = (pair / layout.nodes, pair % layout.nodes);
-            if layout.parted(faults, from as u32, to as u32) {
-                *sum = sum.wrapping_sub(self.memo.space.queues().key(*queue));
-                *queue = 0;
-            }
-        }
-        let mut at = layout.flight_base;
-        while at < next.len() {
-            let info = self.memo.event(next[at]);
-            if info.is_message() && self.is_parted(faults, next[at]) {
-                *sum = sum.wrapping_sub(info.key);
-                next.remove(at);
-            } else {
-                at += 1;
-            }
-        }
-    }
-
     /// Whether only the bound on timers keeps something from happening.
     pub fn is_withheld(&mut self, vector: &[u32]) -> bool {
         let states = &vector[self.layout.node_base..][..self.layout.nodes];
         let mut nodes = states.iter().enumerate();
         nodes.any(|(node, &state)| self.memo.space.state(node, state).withheld)
+    }
+
+    /// What tells candidates apart by content, whatever numbers a thread has for them.
+    pub fn key_of(&mut self, candidate: &Candidate) -> u64 {
+        match candidate.kind {
+            Kind::Partition | Kind::Heal => u64::from(candidate.event),
+            _ => self.memo.event(candidate.event).key,
+        }
     }
 
     /// A candidate of `vector` in words.
@@ -667,6 +503,8 @@ struct Listing<'a> {
     /// The states of the nodes in `vector`.
     states: &'a [u32],
     fingerprint: u64,
+    /// How the state was met.
+    mark: Mark,
     parent: u32,
     faults: FaultState,
     candidates: &'a mut Vec<Candidate>,

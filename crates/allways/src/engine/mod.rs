@@ -1,7 +1,9 @@
 //! Ways to explore. Each engine ends in [`Findings`]; what becomes of them is written once, here.
 
+pub(crate) mod apply;
 pub(crate) mod budget;
 pub(crate) mod classic;
+pub(crate) mod commute;
 pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod options;

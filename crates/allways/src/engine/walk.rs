@@ -6,6 +6,7 @@
 //! says how many runs there were and how many distinct states they met.
 
 use super::budget::Budget;
+use super::commute::Mark;
 use super::expand::{Candidate, Expander, Touches};
 use super::options::Options;
 use super::{Findings, Found, FoundWhat, nothing_left, panicked};
@@ -195,7 +196,10 @@ impl Walks<'_> {
                 break;
             }
             candidates.clear();
-            let expansion = expander.expand(&vector, fingerprint, 0, &mut candidates)?;
+            let expansion =
+                expander.expand(&vector, fingerprint, Mark::NONE, 0, &mut candidates)?;
+            // In an order that does not depend on what this thread knows already.
+            candidates.sort_by_key(|c| (c.fingerprint, expander.key_of(c)));
             let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
             if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;

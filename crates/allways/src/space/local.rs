@@ -392,11 +392,12 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             }
             vector.push(self.queues.of(&content, |event| self.event(event).key));
         }
+        let mut flight = Vec::new();
         for (envelope, count) in &world.flight {
             let event = self.intern_event(envelope.to, envelope.event.clone())?;
-            vector.extend(std::iter::repeat_n(event, *count as usize));
+            flight.extend(std::iter::repeat_n(event, *count as usize));
         }
-        Ok(vector)
+        Ok(layout.assemble(&vector, &flight))
     }
 
     pub(super) fn rename_local(&self, local: &Local<N>, renaming: &Renaming) -> Local<N> {

@@ -6,9 +6,9 @@
 //! so; the few steps that are left are in a hash table that stays small. A node whose bits would be
 //! too many does without them.
 
-use super::codes::{Codes, Slot};
-use super::grid::{Grid, Row};
+use super::grid::Grid;
 use super::hash::key;
+use super::pairs::Pairs;
 use super::vector::{Layout, domain};
 use super::{EventId, EventInfo, FeedId, Source, Space, StateId, StepEnd};
 use crate::error::Error;
@@ -38,6 +38,11 @@ pub(crate) mod flag {
     pub const TRIVIAL: u16 = 16;
     /// Counted even if nothing changes.
     pub const STUTTER: u16 = 32;
+    /// The event is in flight before the step and no longer so after it, unless a copy is kept.
+    pub const CONSUMES: u16 = 64;
+    /// The only result of its event, simple and surely a step: all there is to it is `delta` and what
+    /// observers add, unless a partition is in force.
+    pub const PLAIN: u16 = 128;
 }
 
 /// A step as a thread remembers it.
@@ -50,6 +55,14 @@ pub(crate) struct MemoStep {
     sends: u32,
     sends_len: u16,
     pub flags: u16,
+}
+
+impl MemoStep {
+    /// Whether it sends anything.
+    #[inline]
+    pub fn has_sends(&self) -> bool {
+        self.sends_len > 0
+    }
 }
 
 /// An event as a thread remembers it.
@@ -104,14 +117,29 @@ impl MemoState {
         MemoState { key: 0, views: u32::MAX, internal: 0, internal_len: 0, up: false };
 }
 
+/// The events that are known to change nothing when a node is in some state.
+#[derive(Clone, Copy)]
+pub(crate) struct Inert<'m> {
+    row: &'m [u64],
+    shift: u32,
+}
+
+impl Inert<'_> {
+    /// Whether this event of the node is one. The innermost question of a search.
+    #[inline]
+    pub fn has(self, event: EventId) -> bool {
+        let local = event >> self.shift;
+        self.row.get(local as usize / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)
+    }
+}
+
 /// A thread's memory of the local space.
 pub(crate) struct Memo<'s> {
     pub space: &'s dyn Space,
     layout: &'s Layout,
     grid: Grid,
-    /// For each node, the row of the state that it is in; as many as an event's number can name.
-    found: Vec<Row>,
-    codes: Codes,
+    /// For each state and event that is not only in the grid, its code.
+    codes: Pairs<u32>,
     /// For each node, its events.
     events: Vec<Vec<MemoEvent>>,
     states: Vec<Vec<MemoState>>,
@@ -122,8 +150,9 @@ pub(crate) struct Memo<'s> {
     view_keys: Vec<u64>,
     steps: Vec<MemoStep>,
     sends: Vec<EventId>,
-    observed: FxHashMap<(u32, u32, FeedId), (u32, u64)>,
-    pushed: FxHashMap<(u32, EventId), (u32, u64)>,
+    /// For each observer, where it moves from a state when it sees something.
+    observed: Vec<Pairs<(u32, u64)>>,
+    pushed: Pairs<(u32, u64)>,
     popped: FxHashMap<u32, (u32, u64)>,
     heads: FxHashMap<u32, EventId>,
     tests: Vec<Tests>,
@@ -151,8 +180,7 @@ impl<'s> Memo<'s> {
             space,
             layout,
             grid: Grid::new(layout.nodes),
-            found: vec![Row::default(); layout.event_bits().0 as usize + 1],
-            codes: Codes::default(),
+            codes: Pairs::default(),
             events: vec![Vec::new(); layout.nodes],
             states: vec![Vec::new(); layout.nodes],
             internal: Vec::new(),
@@ -160,8 +188,8 @@ impl<'s> Memo<'s> {
             view_keys: Vec::new(),
             steps: Vec::new(),
             sends: Vec::new(),
-            observed: FxHashMap::default(),
-            pushed: FxHashMap::default(),
+            observed: (0..layout.observers).map(|_| Pairs::default()).collect(),
+            pushed: Pairs::default(),
             popped: FxHashMap::default(),
             heads: FxHashMap::default(),
             tests: layout.properties.iter().map(|_| Tests::default()).collect(),
@@ -173,7 +201,7 @@ impl<'s> Memo<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let rows = self.codes.slots.capacity() * size_of::<Slot>() + self.grid.bits.capacity() * 8;
+        let rows = self.codes.bytes() + self.grid.bytes();
         let states: usize = self.states.iter().map(|states| states.len() * 64).sum();
         let events: usize = self.events.iter().map(Vec::len).sum();
         let rest = events * 16 + self.steps.len() * 24 + self.sends.len() * 4;
@@ -265,39 +293,10 @@ impl<'s> Memo<'s> {
         self.state(node, state).up
     }
 
-    /// Lists the places of those events in flight that do not, as far as is known, change nothing.
-    /// Returns how many there are.
-    ///
-    /// The innermost loop of a search. Lengths are powers of two and places wrap around, so that
-    /// the compiler sees that they are in range; and there is no branch, because which deliveries
-    /// change nothing is hard to predict. A function of its own, to have the registers to itself.
-    #[inline(never)]
-    pub fn sift(&mut self, states: &[StateId], flight: &[EventId], hits: &mut Vec<u32>) -> usize {
-        self.lookups += flight.len() as u64;
-        if hits.len() <= flight.len() {
-            hits.resize((flight.len() + 1).next_power_of_two(), 0);
-        }
-        for ((row, rows), &state) in self.found.iter_mut().zip(&self.grid.rows).zip(states) {
-            *row = match state < rows.states {
-                true => Row { start: rows.start + state * rows.stride, events: rows.events },
-                false => Row::default(),
-            };
-        }
-        let (bits, found, hits) = (&self.grid.bits[..], &self.found[..], &mut hits[..]);
-        if bits.is_empty() || found.is_empty() || hits.is_empty() {
-            return 0;
-        }
-        let shift = self.layout.event_bits().1;
-        let mut count = 0;
-        for (at, &event) in flight.iter().enumerate() {
-            let row = found[event as usize & (found.len() - 1)];
-            let local = event >> shift;
-            let word = bits[(row.start + local / 64) as usize & (bits.len() - 1)];
-            let nothing = (word >> (local % 64) & 1 == 1) & (local < row.events);
-            hits[count & (hits.len() - 1)] = at as u32;
-            count += usize::from(!nothing);
-        }
-        count
+    /// Which events are known to change nothing when a node is in this state.
+    #[inline]
+    pub fn inert(&self, node: usize, state: StateId) -> Inert<'_> {
+        Inert { row: self.grid.row(node, state), shift: self.layout.event_bits().1 }
     }
 
     /// The code of what the event does when its node is in the state that it is in among
@@ -313,7 +312,7 @@ impl<'s> Memo<'s> {
     /// The same, [`UNKNOWN`] where it has to be found out.
     #[inline]
     pub fn quick_code(&self, states: &[StateId], event: EventId) -> u32 {
-        self.codes.get(states[self.layout.event_node(event)], event)
+        self.codes.get(states[self.layout.event_node(event)], event).unwrap_or(UNKNOWN)
     }
 
     #[cold]
@@ -321,10 +320,10 @@ impl<'s> Memo<'s> {
         let info = self.event(event);
         let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
         let state = states[node];
-        if self.grid.is_set(node, state, local) {
+        if self.inert(node, state).has(event) {
             return Ok(NOTHING);
         }
-        if let code @ 1.. = self.codes.get(state, event) {
+        if let Some(code) = self.codes.get(state, event) {
             return Ok(code);
         }
         self.misses += 1;
@@ -361,14 +360,20 @@ impl<'s> Memo<'s> {
                         NetworkKind::Duplicating => next.sends.is_empty(),
                         NetworkKind::Ordered => next.sends.is_empty() && !info.is_message(),
                     };
+                    if info.is_consumed(self.layout.network) {
+                        flags |= flag::CONSUMES;
+                    }
                     if plain {
                         flags |= flag::SIMPLE;
-                        if info.is_consumed(self.layout.network) {
+                        if flags & flag::CONSUMES != 0 {
                             delta = delta.wrapping_sub(info.key);
                         }
                         for &send in &next.sends {
                             delta = delta.wrapping_add(self.event(send).key);
                         }
+                    }
+                    if steps.len() == 1 && plain && flags & flag::TRIVIAL == 0 {
+                        flags |= flag::PLAIN;
                     }
                     let sends_len = next.sends.len() as u16;
                     MemoStep { delta, next: next.state, feed: next.feed, sends, sends_len, flags }
@@ -378,7 +383,8 @@ impl<'s> Memo<'s> {
         }
         if let [only] = &self.steps[(code.max(FIRST) - FIRST) as usize..] {
             let pure = flag::LAST | flag::SIMPLE | flag::TRIVIAL | flag::STUTTER;
-            if code >= FIRST && only.flags == pure && only.feed == 0 {
+            let flags = only.flags & !flag::CONSUMES;
+            if code >= FIRST && flags == pure && only.feed == 0 {
                 self.steps.pop();
                 code = STUTTER;
             }
@@ -402,31 +408,33 @@ impl<'s> Memo<'s> {
     }
 
     /// Where an observer moves when it sees a step, and what that adds to a fingerprint.
+    #[inline]
     pub fn observe(
         &mut self,
         observer: usize,
         state: u32,
         feed: FeedId,
     ) -> Result<(u32, u64), Error> {
-        let key = (observer as u32, state, feed);
-        if let Some(&known) = self.observed.get(&key) {
+        if let Some(known) = self.observed[observer].get(state, feed) {
             return Ok(known);
         }
         let next = self.space.observe(observer, state, feed)?;
         let before = self.space.observer_key(observer, state);
         let moved = (next, self.space.observer_key(observer, next).wrapping_sub(before));
-        self.observed.insert(key, moved);
+        self.observed[observer].insert(state, feed, moved);
         Ok(moved)
     }
 
     /// The queue with an event behind all others, and what that adds to a fingerprint.
     pub fn push(&mut self, queue: u32, event: EventId) -> (u32, u64) {
-        let space = self.space;
-        *self.pushed.entry((queue, event)).or_insert_with(|| {
-            let queues = space.queues();
-            let next = queues.push(queue, event, |event| space.event(event).key);
-            (next, queues.key(next).wrapping_sub(queues.key(queue)))
-        })
+        if let Some(known) = self.pushed.get(queue, event) {
+            return known;
+        }
+        let (space, queues) = (self.space, self.space.queues());
+        let next = queues.push(queue, event, |event| space.event(event).key);
+        let pushed = (next, queues.key(next).wrapping_sub(queues.key(queue)));
+        self.pushed.insert(queue, event, pushed);
+        pushed
     }
 
     /// The queue without its first event, and what that adds to a fingerprint.

@@ -9,13 +9,13 @@
 //! A global state is a short vector of numbers (see [`vector::Layout`]); its fingerprint is the
 //! sum of the keys of its parts (see [`hash`]).
 
-mod codes;
 pub(crate) mod exact;
 mod grid;
 pub(crate) mod hash;
 pub(crate) mod intern;
 pub(crate) mod local;
 pub(crate) mod memo;
+mod pairs;
 pub(crate) mod prefetch;
 pub(crate) mod queues;
 mod refute;

@@ -146,14 +146,14 @@ impl<'s> Symmetry<'s> {
                 let state = vector[layout.node_base + node];
                 sum = sum.wrapping_add(self.state_hash(blur, node, state));
             }
-            for &queue in &vector[layout.queue_base..layout.flight_base] {
+            for &queue in &vector[layout.queue_base..layout.ends_base] {
                 let mut line = 0u64;
                 for event in self.space.queues().content(queue) {
                     line = line.rotate_left(7).wrapping_add(self.event_hash(blur, event));
                 }
                 sum = sum.wrapping_add(line);
             }
-            for &event in &vector[layout.flight_base..] {
+            for &event in layout.flight(vector) {
                 sum = sum.wrapping_add(self.event_hash(blur, event));
             }
             signatures[self.blurs[blur].0] = sum;
@@ -188,7 +188,7 @@ impl<'s> Symmetry<'s> {
                 self.known.len() - 1
             }
         };
-        let mut renamed = vector.to_vec();
+        let mut renamed = vector[..layout.ends_base].to_vec();
         for node in 0..layout.nodes {
             let state = vector[layout.node_base + node];
             renamed[layout.node_base + to[node]] = self.renamed_state(renaming, node, state)?;
@@ -205,12 +205,11 @@ impl<'s> Symmetry<'s> {
                 renamed[place] = space.queues().of(&content, |event| space.event(event).key);
             }
         }
-        for place in layout.flight_base..vector.len() {
-            renamed[place] = self.renamed_event(renaming, vector[place])?;
+        let mut flight = Vec::new();
+        for &event in layout.flight(vector) {
+            flight.push(self.renamed_event(renaming, event)?);
         }
-        // Equal events side by side.
-        renamed[layout.flight_base..].sort_unstable();
-        Ok(renamed)
+        Ok(layout.assemble(&renamed, &flight))
     }
 
     fn renamed_state(

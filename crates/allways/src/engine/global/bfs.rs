@@ -10,8 +10,9 @@
 //! of its states.) Complete: every state that is inserted is expanded
 //! exactly once, by the thread whose insertion came first.
 
-use super::frontier::{Chunk, Cursor, Level, Output, TAG_MASK};
+use super::frontier::{Chunk, Cursor, Level, Output, Read, TAG_MASK};
 use super::worker::{Path, Shared, Worker};
+use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
@@ -29,7 +30,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
         (0..shared.threads).map(|_| Breadth::new(shared, &level)).collect();
     let first = &mut workers[0];
     let output = &mut first.output;
-    first.worker.start(|new| output.push_initial(new.fingerprint, new.vector, &level))?;
+    first.worker.start(|vector, fingerprint| output.push_initial(fingerprint, vector, &level))?;
     first.output.seal(&level);
     let mut depth = 0;
     while !shared.is_over() {
@@ -85,6 +86,7 @@ struct Breadth<'a> {
     level: &'a Level,
     output: Output,
     batch: Batch,
+    next: Vec<u32>,
 }
 
 /// States that are expanded together.
@@ -101,6 +103,7 @@ struct Member {
     /// Where the vector begins in `words`.
     words: usize,
     fingerprint: u64,
+    mark: Mark,
     /// The place of the state in the log.
     place: u64,
 }
@@ -131,6 +134,7 @@ impl<'a> Breadth<'a> {
             level,
             output: Output::new(),
             batch: Batch::default(),
+            next: Vec::new(),
         }
     }
 
@@ -157,11 +161,11 @@ impl<'a> Breadth<'a> {
             batch.clear();
             let session = (self.worker.by_fingerprint() && !probe)
                 .then(|| shared.table.session(TOGETHER * 32, shared.threads));
-            let stutters = self.fill(chunk, &mut cursor, session.as_ref(), &mut batch)?;
+            let unlisted = self.fill(chunk, &mut cursor, session.as_ref(), probe, &mut batch)?;
             if batch.states.is_empty() || shared.is_over() {
                 break;
             }
-            let generated = batch.candidates.len() as u64 + stutters;
+            let generated = batch.candidates.len() as u64 + unlisted;
             if probe {
                 shared.probed.fetch_add(generated, Relaxed);
                 self.probe(&batch)?;
@@ -174,31 +178,35 @@ impl<'a> Breadth<'a> {
         Ok(())
     }
 
-    /// Reads and expands a few states; returns the stutters met.
+    /// Reads and expands a few states; returns how many steps are counted without being candidates.
     fn fill(
         &mut self,
         chunk: &Chunk,
         cursor: &mut Cursor,
         session: Option<&Session<'_>>,
+        probe: bool,
         batch: &mut Batch,
     ) -> Result<u64, Error> {
-        let mut stutters = 0;
+        let mut unlisted = 0;
         while batch.states.len() < TOGETHER {
             let words = batch.words.len();
-            let Some((place, fingerprint)) = chunk.next(cursor, &mut batch.words) else { break };
-            batch.states.push(Member { words, fingerprint, place });
+            let Some(read) = chunk.next(cursor, &mut batch.words) else { break };
+            let Read { place, fingerprint, mark } = read;
+            // What lies beyond the depth bound is all looked at.
+            let mark = if probe { Mark::NONE } else { mark };
+            batch.states.push(Member { words, fingerprint, mark, place });
         }
         let mut candidates = std::mem::take(&mut batch.candidates);
         for index in 0..batch.states.len() {
-            let Member { fingerprint, place, .. } = batch.states[index];
+            let Member { fingerprint, place, mark, .. } = batch.states[index];
             let (vector, first) = (batch.vector(index), candidates.len());
             let number = index as u32;
             let expander = &mut self.worker.expander;
-            let expansion = expander.expand(vector, fingerprint, number, &mut candidates)?;
-            stutters += expansion.stutters;
-            let found = &mut candidates[first..];
+            let expansion = expander.expand(vector, fingerprint, mark, number, &mut candidates)?;
+            unlisted += expansion.stutters + expansion.asleep;
+            let found = &candidates[first..];
             if let Some(session) = session {
-                self.worker.sift(found, session);
+                self.worker.prefetch(found, session);
             }
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
                 let (goes_on, depth) = (expansion.goes_on, self.worker.shared.depth.load(Relaxed));
@@ -207,7 +215,7 @@ impl<'a> Breadth<'a> {
             }
         }
         batch.candidates = candidates;
-        Ok(stutters)
+        Ok(unlisted)
     }
 
     /// At the depth bound: looks whether anything lies beyond.
@@ -226,7 +234,7 @@ impl<'a> Breadth<'a> {
     }
 
     fn insert(&mut self, batch: &Batch, session: Option<Session<'a>>) -> Result<(), Error> {
-        let Breadth { worker, level, output, .. } = self;
+        let Breadth { worker, level, output, next, .. } = self;
         let level: &Level = level;
         let parent_of = |parent: u32| {
             (batch.vector(parent as usize), batch.states[parent as usize].fingerprint)
@@ -234,10 +242,12 @@ impl<'a> Breadth<'a> {
         worker.insert_batch(&batch.candidates, parent_of, session, |worker, index, new| {
             let candidate = &batch.candidates[index];
             let parent = &batch.states[candidate.parent as usize];
-            output.push(new.fingerprint, new.vector, parent.place, level);
+            next.clear();
+            let mark = worker.write(&new, parent_of(candidate.parent), candidate, next)?;
+            output.push(new.fingerprint, next, mark, parent.place, level);
             if candidate.touches == Touches::Reads {
                 let path = || path(level, parent.place, parent.fingerprint).then(new.fingerprint);
-                worker.judge(new.vector, path)?;
+                worker.judge(next, path)?;
             }
             Ok(())
         })?;

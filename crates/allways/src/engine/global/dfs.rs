@@ -14,6 +14,7 @@
 //! the start, behind which most is left to find.
 
 use super::worker::{Path, Shared, Worker};
+use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Touches};
 use crate::error::Error;
 use crate::outcome::Bound;
@@ -33,9 +34,9 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
     let pool = Pool::default();
     let mut first = Depth::new(shared, &pool);
     let mut tasks = Vec::new();
-    first.worker.start(|new| {
-        let words = new.vector.to_vec();
-        tasks.push(Task { words, fingerprint: new.fingerprint, before: Vec::new() });
+    first.worker.start(|vector, fingerprint| {
+        let words = vector.to_vec();
+        tasks.push(Task { words, fingerprint, mark: Mark::NONE, before: Vec::new() });
     })?;
     pool.give(tasks);
     if shared.threads == 1 {
@@ -55,6 +56,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
 struct Task {
     words: Vec<u32>,
     fingerprint: u64,
+    mark: Mark,
     /// The fingerprints of the states before it.
     before: Vec<u64>,
 }
@@ -135,6 +137,7 @@ struct Depth<'a> {
 struct Entry {
     words: usize,
     fingerprint: u64,
+    mark: Mark,
     /// The parent on the trail.
     trail: u32,
 }
@@ -163,6 +166,7 @@ struct Member {
     in_hand: bool,
     words: (usize, usize),
     fingerprint: u64,
+    mark: Mark,
     trail: u32,
     candidates: (usize, usize),
 }
@@ -175,13 +179,11 @@ impl Batch {
         self.own.clear();
     }
 
-    /// Adds a state in hand.
-    fn add(&mut self, vector: &[u32], fingerprint: u64, trail: u32) {
-        let start = self.words.len();
-        self.words.extend_from_slice(vector);
+    /// Adds a state in hand, whose vector is all of `words` from `start` on.
+    fn add(&mut self, start: usize, fingerprint: u64, mark: Mark, trail: u32) {
         let words = (start, self.words.len());
         let candidates = (0, 0);
-        self.states.push(Member { in_hand: true, words, fingerprint, trail, candidates });
+        self.states.push(Member { in_hand: true, words, fingerprint, mark, trail, candidates });
     }
 
     fn vector<'v>(&'v self, stack: &'v [u32], state: &Member) -> &'v [u32] {
@@ -228,7 +230,8 @@ impl<'a> Depth<'a> {
         self.origin = task.before;
         self.trail.push(Trail { parent: NOWHERE, depth, fingerprint: task.fingerprint });
         let (mut batch, mut hand) = (Batch::default(), Batch::default());
-        batch.add(&task.words, task.fingerprint, NOWHERE);
+        batch.words.extend_from_slice(&task.words);
+        batch.add(0, task.fingerprint, task.mark, NOWHERE);
         while !shared.is_over() {
             self.fill(&mut batch);
             if batch.states.is_empty() {
@@ -262,10 +265,10 @@ impl<'a> Depth<'a> {
         let mut end = self.words.len();
         while batch.states.len() < TOGETHER {
             let Some(entry) = self.stack.pop() else { break };
-            let Entry { words: start, fingerprint, trail } = entry;
+            let Entry { words: start, fingerprint, mark, trail } = entry;
             let (words, candidates) = ((start, end), (0, 0));
             let in_hand = false;
-            batch.states.push(Member { in_hand, words, fingerprint, trail, candidates });
+            batch.states.push(Member { in_hand, words, fingerprint, mark, trail, candidates });
             end = start;
         }
     }
@@ -280,25 +283,31 @@ impl<'a> Depth<'a> {
         let mut deepest = 0;
         let mut candidates = std::mem::take(&mut batch.candidates);
         for index in 0..batch.states.len() {
-            let state = batch.states[index];
-            let vector = batch.vector(&self.words, &state);
-            let depth = self.depth(&state);
+            let state = &batch.states[index];
+            let vector = batch.vector(&self.words, state);
+            let depth = self.depth(state);
             deepest = deepest.max(depth);
             let first = candidates.len();
-            let expander = &mut self.worker.expander;
-            let expansion =
-                expander.expand(vector, state.fingerprint, index as u32, &mut candidates)?;
-            let found = &mut candidates[first..];
             let at_bound = depth >= shared.budget.max_depth;
+            // What lies beyond the depth bound is all looked at.
+            let mark = if at_bound { Mark::NONE } else { state.mark };
+            let expansion = self.worker.expander.expand(
+                vector,
+                state.fingerprint,
+                mark,
+                index as u32,
+                &mut candidates,
+            )?;
+            let found = &candidates[first..];
             if let (Some(session), false) = (&session, at_bound) {
-                self.worker.sift(found, session);
+                self.worker.prefetch(found, session);
             }
             if !expansion.goes_on && self.worker.watches_stuck || expansion.panics {
-                let path = self.path_of(&state);
+                let path = self.path_of(state);
                 let goes_on = expansion.goes_on;
                 self.worker.judge_expansion(vector, found, goes_on, depth, || path.clone())?;
             }
-            let steps = found.len() as u64 + expansion.stutters;
+            let steps = found.len() as u64 + expansion.stutters + expansion.asleep;
             if !at_bound {
                 generated += steps;
             } else {
@@ -355,16 +364,19 @@ impl<'a> Depth<'a> {
                 };
             }
             let own = *place;
+            let alone = parent.candidates.1 - parent.candidates.0 == 1;
+            let to = if alone { &mut hand.words } else { &mut *fresh };
+            let start = to.len();
+            let mark = worker.write(&new, parent_of(candidate.parent), candidate, to)?;
             if candidate.touches == Touches::Reads {
-                worker.judge(new.vector, || path_on(trail, origin, own).then(new.fingerprint))?;
+                worker.judge(&to[start..], || path_on(trail, origin, own).then(new.fingerprint))?;
             }
-            if parent.candidates.1 - parent.candidates.0 == 1 {
-                hand.add(new.vector, new.fingerprint, own);
+            let fingerprint = new.fingerprint;
+            if alone {
+                hand.add(start, fingerprint, mark, own);
             } else {
                 *pushes += 1;
-                let (words, fingerprint) = (base + fresh.len(), new.fingerprint);
-                fresh.extend_from_slice(new.vector);
-                stack.push(Entry { words, fingerprint, trail: own });
+                stack.push(Entry { words: base + start, fingerprint, mark, trail: own });
             }
             Ok(())
         })?;
@@ -439,7 +451,8 @@ impl<'a> Depth<'a> {
             let end = self.stack[index + 1].words;
             let before = path_on(&self.trail, &self.origin, entry.trail).tags;
             let words = self.words[entry.words..end].to_vec();
-            tasks.push(Task { words, fingerprint: entry.fingerprint, before });
+            let Entry { fingerprint, mark, .. } = entry;
+            tasks.push(Task { words, fingerprint, mark, before });
         }
         let cut = self.stack[half].words;
         self.words.drain(..cut);

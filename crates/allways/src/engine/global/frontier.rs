@@ -5,6 +5,7 @@
 //! place, the place of the parent (five bytes) and one byte of the state's fingerprint: enough to
 //! find the way again (see [`rebuild`](super::rebuild)).
 
+use crate::engine::commute::Mark;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -17,10 +18,18 @@ pub(crate) const TAG_MASK: u64 = 0xFF;
 /// Bytes of the log for each state.
 const ENTRY: usize = 6;
 
-/// Half words in front of a vector: its length and its fingerprint.
-const NARROW_HEAD: usize = 5;
+/// Half words in front of a vector: its length, its fingerprint and its mark.
+const NARROW_HEAD: usize = 7;
 /// The same in words.
-const WIDE_HEAD: usize = 3;
+const WIDE_HEAD: usize = 4;
+
+/// A state read from a chunk, its vector apart.
+pub(crate) struct Read {
+    /// Its place in the log.
+    pub place: u64,
+    pub fingerprint: u64,
+    pub mark: Mark,
+}
 
 /// How far a chunk has been read.
 #[derive(Default)]
@@ -43,32 +52,34 @@ enum Words {
 }
 
 impl Chunk {
-    /// Appends the next vector to `buffer`; returns its place in the log and its fingerprint.
+    /// Appends the next vector to `buffer`; returns the rest of the state.
     #[inline]
-    pub fn next(&self, cursor: &mut Cursor, buffer: &mut Vec<u32>) -> Option<(u64, u64)> {
+    pub fn next(&self, cursor: &mut Cursor, buffer: &mut Vec<u32>) -> Option<Read> {
         if cursor.position == self.count {
             return None;
         }
         let at = cursor.at;
-        let fingerprint = match &self.words {
+        let (fingerprint, mark) = match &self.words {
             Words::Narrow(words) => {
                 let (head, rest) = words[at..].split_at(NARROW_HEAD);
                 let len = usize::from(head[0]);
                 buffer.extend(rest[..len].iter().map(|&word| u32::from(word)));
                 cursor.at += NARROW_HEAD + len;
                 let part = |index: usize| u64::from(head[index]) << (16 * (index - 1));
-                part(1) | part(2) | part(3) | part(4)
+                let mark = Mark::unpack([head[5], head[6]]);
+                (part(1) | part(2) | part(3) | part(4), mark)
             }
             Words::Wide(words) => {
                 let (head, rest) = words[at..].split_at(WIDE_HEAD);
                 let len = head[0] as usize;
                 buffer.extend_from_slice(&rest[..len]);
                 cursor.at += WIDE_HEAD + len;
-                u64::from(head[2]) << 32 | u64::from(head[1])
+                let mark = Mark::unpack([head[3] as u16, (head[3] >> 16) as u16]);
+                (u64::from(head[2]) << 32 | u64::from(head[1]), mark)
             }
         };
         cursor.position += 1;
-        Some((self.first + cursor.position - 1, fingerprint))
+        Some(Read { place: self.first + cursor.position - 1, fingerprint, mark })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -99,20 +110,25 @@ impl Builder {
 
     /// Adds a state; true if the chunk is then full.
     #[inline]
-    fn push(&mut self, fingerprint: u64, vector: &[u32], parent: u64) -> bool {
+    fn push(&mut self, fingerprint: u64, vector: &[u32], mark: Mark, parent: u64) -> bool {
+        let [mark_low, mark_high] = mark.pack();
         if let Words::Narrow(words) = &mut self.words {
             let all = vector.iter().fold(vector.len() as u32, |all, &word| all | word);
             if all <= u32::from(u16::MAX) {
                 let part = |index: u32| (fingerprint >> (16 * index)) as u16;
                 words.reserve(NARROW_HEAD + vector.len());
-                words.extend_from_slice(&[vector.len() as u16, part(0), part(1), part(2), part(3)]);
+                let len = vector.len() as u16;
+                let head = [len, part(0), part(1), part(2), part(3), mark_low, mark_high];
+                words.extend_from_slice(&head);
                 words.extend(vector.iter().map(|&word| word as u16));
             } else {
                 self.widen();
             }
         }
         if let Words::Wide(words) = &mut self.words {
-            words.extend([vector.len() as u32, fingerprint as u32, (fingerprint >> 32) as u32]);
+            let mark = u32::from(mark_high) << 16 | u32::from(mark_low);
+            let (low, high) = (fingerprint as u32, (fingerprint >> 32) as u32);
+            words.extend([vector.len() as u32, low, high, mark]);
             words.extend_from_slice(vector);
         }
         let entry = (parent | (fingerprint & TAG_MASK) << 40).to_le_bytes();
@@ -133,9 +149,10 @@ impl Builder {
                 len as u32,
                 word(at + 2) << 16 | word(at + 1),
                 word(at + 4) << 16 | word(at + 3),
+                word(at + 6) << 16 | word(at + 5),
             ]);
-            wide.extend((at + 5..at + 5 + len).map(word));
-            at += 5 + len;
+            wide.extend((at + NARROW_HEAD..at + NARROW_HEAD + len).map(word));
+            at += NARROW_HEAD + len;
         }
         self.words = Words::Wide(wide);
     }
@@ -193,16 +210,16 @@ impl Output {
 
     /// Adds a state that was found from `parent`.
     #[inline]
-    pub fn push(&mut self, fingerprint: u64, vector: &[u32], parent: u64, to: &Level) {
+    pub fn push(&mut self, fingerprint: u64, vector: &[u32], mark: Mark, parent: u64, to: &Level) {
         let builder = self.open.get_or_insert_with(|| Builder::new(&to.log));
-        if builder.push(fingerprint, vector, parent) {
+        if builder.push(fingerprint, vector, mark, parent) {
             self.seal(to);
         }
     }
 
     /// Adds an initial state.
     pub fn push_initial(&mut self, fingerprint: u64, vector: &[u32], to: &Level) {
-        self.push(fingerprint, vector, NO_PARENT, to);
+        self.push(fingerprint, vector, Mark::NONE, NO_PARENT, to);
     }
 
     /// Hands over what is not yet a whole chunk.
@@ -262,6 +279,7 @@ mod tests {
             output.push(
                 u64::from(n) << 33 | u64::from(n % 200),
                 &vector(n),
+                Mark::new(n as usize % 7, n as usize % 5, n % 2 == 0),
                 u64::from(n) - 1,
                 &level,
             );
@@ -272,7 +290,10 @@ mod tests {
         for chunk in &chunks {
             let mut cursor = Cursor::default();
             let mut buffer = Vec::new();
-            while let Some((place, fingerprint)) = chunk.next(&mut cursor, &mut buffer) {
+            while let Some(read) = chunk.next(&mut cursor, &mut buffer) {
+                let Read { place, fingerprint, mark } = read;
+                let n = seen as usize;
+                assert_eq!(mark, Mark::new(n % 7, n % 5, n % 2 == 0 && n > 0));
                 assert_eq!(buffer, vector(seen));
                 let expected =
                     if seen == 0 { 99 } else { u64::from(seen) << 33 | u64::from(seen % 200) };

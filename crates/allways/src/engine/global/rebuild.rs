@@ -11,6 +11,7 @@
 //! representative, renamed back, is a step of the real state.
 
 use super::worker::Path;
+use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Kind, Touches};
 use crate::error::Error;
 use crate::model::rename::Renaming;
@@ -152,7 +153,7 @@ impl Rebuild<'_> {
 
     fn candidates(&mut self, state: &State) -> Result<Vec<Candidate>, Error> {
         let mut candidates = Vec::new();
-        self.expander.expand(&state.vector, state.fingerprint, 0, &mut candidates)?;
+        self.expander.expand(&state.vector, state.fingerprint, Mark::NONE, 0, &mut candidates)?;
         Ok(candidates)
     }
 

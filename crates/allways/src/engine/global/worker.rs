@@ -2,6 +2,7 @@
 //! exploration: insert, test properties, report.
 
 use crate::engine::budget::Budget;
+use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Touches};
 use crate::engine::{FoundWhat, nothing_left, panicked};
 use crate::error::Error;
@@ -14,9 +15,6 @@ use crate::space::table::{Insert, Session, Table};
 use crate::space::{Initial, Space};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-
-/// So many of the last fingerprints are kept near the processor.
-const RECENT: usize = 1 << 14;
 
 /// The way to a global state, as far as is remembered.
 #[derive(Clone, Default, Debug)]
@@ -225,8 +223,6 @@ pub(crate) struct Worker<'a> {
     symmetry: Option<Symmetry<'a>>,
     next: Vec<u32>,
     found: Vec<u32>,
-    /// The last fingerprints, each at a place of its own.
-    recent: Vec<u64>,
     sorted: Vec<u32>,
     /// Whether there is a property that forbids terminal states.
     pub watches_stuck: bool,
@@ -235,22 +231,22 @@ pub(crate) struct Worker<'a> {
 
 /// A state that turned out to be new.
 pub(crate) struct New<'w> {
-    pub vector: &'w [u32],
+    /// Its vector, if it had to be made to find out.
+    vector: Option<&'w [u32]>,
+    /// What need not be followed from it, then.
+    mark: Mark,
     pub fingerprint: u64,
 }
 
 impl<'a> Worker<'a> {
     pub fn new(shared: &'a Shared<'a>) -> Self {
         let layout = shared.space.layout();
-        let by_fingerprint = shared.groups.is_none() && shared.exact.is_none();
         Worker {
             shared,
             expander: Expander::new(shared.space, shared.exact.is_some()),
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
             next: Vec::new(),
             found: Vec::new(),
-            // No fingerprint belongs where these are, not even zero.
-            recent: vec![1; if by_fingerprint { RECENT } else { 0 }],
             sorted: Vec::new(),
             watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             told_bytes: 0,
@@ -262,8 +258,8 @@ impl<'a> Worker<'a> {
         self.symmetry.is_none() && self.shared.exact.is_none()
     }
 
-    /// The initial states: calls `each` with each that is new.
-    pub fn start(&mut self, mut each: impl FnMut(New<'_>)) -> Result<(), Error> {
+    /// The initial states: calls `each` with each that is new, and its fingerprint.
+    pub fn start(&mut self, mut each: impl FnMut(&[u32], u64)) -> Result<(), Error> {
         let vectors = match self.shared.space.initial()? {
             Initial::Vectors(vectors) => vectors,
             Initial::Panicked(message) => {
@@ -277,7 +273,7 @@ impl<'a> Worker<'a> {
             self.check_blindness(&vector)?;
             let (vector, fingerprint) = self.representative(vector)?;
             if self.insert(fingerprint, &vector) {
-                each(New { vector: &vector, fingerprint });
+                each(&vector, fingerprint);
                 self.judge(&vector, || {
                     Path { mask: u64::MAX, ..Path::default() }.then(fingerprint)
                 })?;
@@ -290,7 +286,7 @@ impl<'a> Worker<'a> {
         match &mut self.symmetry {
             Some(symmetry) => {
                 let found = symmetry.representative(&vector)?;
-                Ok((found.vector, found.fingerprint))
+                Ok((self.expander.settled(found.vector), found.fingerprint))
             }
             None => {
                 let fingerprint =
@@ -303,9 +299,7 @@ impl<'a> Worker<'a> {
     /// Inserts one state; true if it is new.
     fn insert(&mut self, fingerprint: u64, vector: &[u32]) -> bool {
         if let Some(exact) = &self.shared.exact {
-            self.sorted.clear();
-            self.sorted.extend_from_slice(vector);
-            self.sorted[self.expander.layout().flight_base..].sort_unstable();
+            self.expander.layout().plain(vector, &mut self.sorted);
             return exact.insert(fingerprint, &self.sorted);
         }
         loop {
@@ -324,29 +318,15 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Marks candidates that were met a moment ago, and asks for the slots of the others.
-    ///
-    /// Steps that commute lead to the same state twice, often within a short time: a small table of
-    /// the last fingerprints, near the processor, knows many of them. What is in it has been
-    /// inserted by this thread, or will be before this batch ends.
+    /// Asks for the slots of candidates.
     #[inline]
-    pub fn sift(&mut self, candidates: &mut [Candidate], session: &Session<'_>) {
+    pub fn prefetch(&self, candidates: &[Candidate], session: &Session<'_>) {
         for candidate in candidates {
-            if candidate.touches == Touches::Panic {
-                continue;
-            }
-            let recent = &mut self.recent[candidate.fingerprint as usize % RECENT];
-            if *recent == candidate.fingerprint {
-                candidate.touches = Touches::Known;
-            } else {
-                *recent = candidate.fingerprint;
-                session.prefetch(candidate.fingerprint);
-            }
+            session.prefetch(candidate.fingerprint);
         }
     }
 
-    /// Inserts candidates of parents and calls `each` for every one that is new, with its index
-    /// and its vector.
+    /// Inserts candidates of parents and calls `each` for every one that is new, with its index.
     pub fn insert_batch<'v>(
         &mut self,
         candidates: &[Candidate],
@@ -362,16 +342,30 @@ impl<'a> Worker<'a> {
         found.clear();
         self.insert_fingerprints(candidates, session, &mut found);
         for &index in &found {
-            let candidate = &candidates[index as usize];
-            let (parent, parent_fingerprint) = parent_of(candidate.parent);
-            let mut next = std::mem::take(&mut self.next);
-            self.expander.make(parent, parent_fingerprint, candidate, &mut next)?;
-            let new = New { vector: &next, fingerprint: candidate.fingerprint };
-            each(self, index as usize, new)?;
-            self.next = next;
+            let fingerprint = candidates[index as usize].fingerprint;
+            each(self, index as usize, New { vector: None, mark: Mark::NONE, fingerprint })?;
         }
         self.found = found;
         Ok(())
+    }
+
+    /// Writes the vector of a new state, a candidate of `parent`, behind what `out` has already;
+    /// returns what need not be followed from it.
+    #[inline]
+    pub fn write(
+        &mut self,
+        new: &New<'_>,
+        (parent, fingerprint): (&[u32], u64),
+        candidate: &Candidate,
+        out: &mut Vec<u32>,
+    ) -> Result<Mark, Error> {
+        match new.vector {
+            None => self.expander.make(parent, fingerprint, candidate, out),
+            Some(vector) => {
+                out.extend_from_slice(vector);
+                Ok(new.mark)
+            }
+        }
     }
 
     /// Inserts the fingerprints of candidates; notes in `found` which of them are new.
@@ -383,7 +377,7 @@ impl<'a> Worker<'a> {
     ) {
         let table = &self.shared.table;
         for (index, candidate) in candidates.iter().enumerate() {
-            if matches!(candidate.touches, Touches::Panic | Touches::Known) {
+            if candidate.touches == Touches::Panic {
                 continue;
             }
             let mut insert = session.insert(candidate.fingerprint);
@@ -415,19 +409,19 @@ impl<'a> Worker<'a> {
             }
             let (parent, parent_fingerprint) = parent_of(candidate.parent);
             let mut next = std::mem::take(&mut self.next);
-            self.expander.apply(parent, parent_fingerprint, candidate, &mut next)?;
+            next.clear();
+            let mut mark = self.expander.make(parent, parent_fingerprint, candidate, &mut next)?;
             if self.symmetry.is_some() && candidate.touches == Touches::Reads {
                 self.check_blindness(&next)?;
             }
-            let (next, fingerprint) = match &mut self.symmetry {
-                Some(symmetry) => {
-                    let found = symmetry.representative(&next)?;
-                    (found.vector, found.fingerprint)
-                }
-                None => (next, candidate.fingerprint),
-            };
+            let mut fingerprint = candidate.fingerprint;
+            if self.symmetry.is_some() {
+                (next, fingerprint) = self.representative(next)?;
+                // What is expanded is not the state that was met.
+                mark = Mark::NONE;
+            }
             if self.insert(fingerprint, &next) {
-                each(self, index, New { vector: &next, fingerprint })?;
+                each(self, index, New { vector: Some(&next), mark, fingerprint })?;
             }
             self.next = next;
         }
@@ -534,11 +528,11 @@ impl<'a> Worker<'a> {
             }
             let mut next = std::mem::take(&mut self.next);
             self.expander.apply(vector, fingerprint, candidate, &mut next)?;
-            let (mut next, fingerprint) = self.representative(next)?;
+            let (next, fingerprint) = self.representative(next)?;
             let known = match &self.shared.exact {
                 Some(exact) => {
-                    next[self.expander.layout().flight_base..].sort_unstable();
-                    exact.contains(fingerprint, &next)
+                    self.expander.layout().plain(&next, &mut self.sorted);
+                    exact.contains(fingerprint, &self.sorted)
                 }
                 None => self.shared.table.session(0, 0).contains(fingerprint),
             };
