@@ -12,7 +12,7 @@
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::VecDeque;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -77,7 +77,7 @@ enum Forward {
     Sum,
 }
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Kinds)]
 enum Timer {
     /// Write a checkpoint.
     Checkpoint,
@@ -86,7 +86,7 @@ enum Timer {
 }
 
 /// The client's part begins.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 struct Choose;
 
 /// The client's sequences: 1, 2, 3, ... and 1, 3, 4, ...
@@ -238,7 +238,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             let done = |sum: &u32| passed(*sum, numbers).is_some_and(|p| p.len() == numbers + 1);
             sums.iter().flatten().all(done)
         });
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -75,7 +75,7 @@ enum Proposer {
     Done,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     Prepare(Ballot),
     Promise(Ballot, Option<(Ballot, Value)>),
@@ -84,7 +84,7 @@ enum Msg {
 }
 
 /// Propose this value.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 struct Propose(Value);
 
 impl Paxos {
@@ -186,7 +186,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             chosen.iter().any(Option::is_some)
         });
     }
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

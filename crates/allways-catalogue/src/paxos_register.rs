@@ -17,7 +17,7 @@
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::linear::{History, Linear, Operation, Register, RegisterOp, RegisterRet};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -93,7 +93,7 @@ struct Client {
     servers: usize,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     Put(RequestId, char),
     PutOk(RequestId),
@@ -278,7 +278,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             let some = |ret: &_| matches!(ret, RegisterRet::Read(v) if *v != char::default());
             history.completed().any(|(_, _, ret)| some(ret))
         });
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

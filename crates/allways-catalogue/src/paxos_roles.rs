@@ -15,7 +15,7 @@
 use crate::history::{self, History};
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -66,7 +66,7 @@ struct Proposal {
     value: Chosen,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     Prepare(Ballot),
     Promise { ballot: Ballot, accepted: Option<Proposal> },
@@ -75,7 +75,7 @@ enum Msg {
 }
 
 /// The driver asks a proposer to begin.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 struct Propose;
 
 /// How many nodes have each role. Proposers come first, then acceptors, then learners.
@@ -301,7 +301,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     for proposer in 0..sizes.proposers {
         system = system.call(proposer, Propose);
     }
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 use crate::history::{self, History};
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::BTreeSet;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -60,7 +60,7 @@ const FIRST_BASE: usize = 2;
 /// Timestamp and value in one: the k-th write writes k. At first the register holds zero.
 type Stamp = u8;
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     Write(Stamp),
     WriteAck(Stamp),
@@ -68,7 +68,7 @@ enum Msg {
     ReadAck(Stamp),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Call {
     Write,
     Read,
@@ -300,7 +300,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     for _ in 0..parameters.number("writes") {
         system = system.call(WRITER, Call::Write);
     }
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

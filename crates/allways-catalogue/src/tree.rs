@@ -7,7 +7,7 @@
 
 use crate::{Entry, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "tree",
@@ -26,10 +26,10 @@ enum Tree {
     Received,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 struct Forward;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 struct Send;
 
 fn children(node: Id) -> &'static [usize] {
@@ -72,7 +72,7 @@ fn make(_: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             nodes[4] != Tree::Received || nodes[0] == Tree::Sent
         })
         .sometimes("received", view(Tree::clone), |nodes| nodes[4] == Tree::Received);
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

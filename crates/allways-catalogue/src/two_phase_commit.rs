@@ -13,7 +13,7 @@
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error, Rename, Renaming};
+use allways::{Checkable, Error, Kinds, Rename, Renaming};
 use std::collections::BTreeSet;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -73,13 +73,13 @@ enum Resource {
     Aborted,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     Prepared,
     Decided(Decision),
 }
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Kinds)]
 enum Timer {
     /// A resource manager prepares.
     Prepare,
@@ -208,7 +208,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
         })
         .sometimes("all committed", view(Manager::resource), all(Resource::Committed))
         .sometimes("all aborted", view(Manager::resource), all(Resource::Aborted));
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@
 use crate::history::{self, History};
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
-use allways::{Checkable, Error};
+use allways::{Checkable, Error, Kinds};
 use std::collections::BTreeSet;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -79,7 +79,7 @@ struct Accepted {
     log: Log,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
 enum Msg {
     /// A follower joins; the epoch is the last that it has promised.
     Join(Epoch),
@@ -93,7 +93,7 @@ enum Msg {
 }
 
 /// A follower has lost patience with its leader.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Kinds)]
 struct Impatience;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -327,7 +327,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
         .sometimes("delivered", view(|n: &Zab| !n.delivered().is_empty()), |delivered| {
             delivered.contains(&true)
         });
-    Ok(Box::new(system))
+    Ok(Box::new(system.expect_kinds()))
 }
 
 #[cfg(test)]

@@ -4,10 +4,14 @@ use crate::args::CheckArgs;
 use crate::console::Console;
 use crate::progress::Watch;
 use crate::report::Report;
-use crate::{Entry, Exit, Parameters, interrupt, json};
-use allways::{Checkable, Verdict};
+use crate::save::Save;
+use crate::{Entry, Exit, Parameters, interrupt, json, save};
+use allways::{Checkable, TextOptions, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// A report shows at most this many steps of a run; `allways show` shows all.
+const MAX_SHOWN: usize = 200;
 
 pub(crate) fn check(
     entries: &[Entry],
@@ -17,27 +21,51 @@ pub(crate) fn check(
     let entry = allways_catalogue::find_among(entries, &args.system).map_err(in_words)?;
     let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
     let system = build(entry, &parameters)?;
+    save::prepare(&args.output)?;
     let mut options = args.options();
     options.stop = Some(Arc::clone(&console.stop));
     if console.catches_interrupts {
         interrupt::install(&console.stop);
     }
-    let watch = Watch::wanted(args.quiet, args.progress, console.terminal);
+    let watch = Watch::wanted(args.output.quiet, args.output.progress, console.terminal);
     let outcome = watch.during(&options, console.err, || system.check_with(&options));
     let outcome = outcome.map_err(in_words)?;
-    let text = if args.json {
-        json::outcome(entry, &parameters, &outcome)?
+    let properties = system.property_names();
+    let save = Save {
+        entry,
+        parameters: &parameters,
+        properties: &properties,
+        outcome: &outcome,
+        program: &console.program,
+    };
+    // What was found is said even if it cannot be saved.
+    let (saved, unsaved) = match save.all(&args.output) {
+        Ok(saved) => (saved, None),
+        Err(complaint) => (Vec::new(), Some(complaint)),
+    };
+    let text = if args.output.json {
+        json::outcome(entry, &parameters, &outcome, &saved)?
     } else {
         let report = Report {
             entry,
             parameters: &parameters,
-            properties: system.property_names(),
+            properties: &properties,
             outcome: &outcome,
-            witnesses: args.witnesses,
+            witnesses: args.output.witnesses,
+            coverage: args.output.coverage,
+            saved: &saved,
+            text: TextOptions {
+                last: Some(MAX_SHOWN),
+                ..console.text_options(args.output.color, true)
+            },
+            program: &console.program,
         };
-        if args.quiet { report.verdict() } else { report.whole() }
+        if args.output.quiet { report.verdict() } else { report.whole() }
     };
     console.print(&text)?;
+    if let Some(complaint) = unsaved {
+        return Err(complaint);
+    }
     Ok(match outcome.verdict {
         Verdict::Holds => Exit::Holds,
         Verdict::Violated => Exit::Violated,

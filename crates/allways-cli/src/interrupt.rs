@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks the search to stop with what it has, the second ends the process.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks the search to stop with what it has, the second ends
+//! the process, whatever it is doing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// The exit code of a process that Ctrl-C ended: 128 and the number of the signal, as shells say.
 const KILLED: i32 = 130;
 
-/// Takes Ctrl-C over. Where that is not possible, Ctrl-C ends the process as ever.
+/// Takes them over. Where that is not possible, Ctrl-C ends the process as ever.
 pub(crate) fn install(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let _ = ctrlc::set_handler(move || {

@@ -1,8 +1,9 @@
 //! The outcome for programs: one JSON object with the same fields whatever the engine.
 
 use crate::{Entry, Kind, Parameters};
-use allways::{Outcome, RunEvent};
+use allways::{Cause, Coverage, Goal, Minimised, Outcome, Run, RunEvent, RunSize};
 use serde::{Serialize, Serializer};
+use std::path::PathBuf;
 
 /// What `check --json` prints. A number that the engine does not have is null.
 #[derive(Serialize)]
@@ -26,10 +27,105 @@ struct OutcomeJson<'a> {
     peak_memory_bytes: Option<u64>,
     collision_probability: Option<f64>,
     run: Option<Vec<EventJson<'a>>>,
+    /// `always`, `stuck`, `never reached` or `panic`, when violated.
+    cause: Option<&'static str>,
+    /// What the property reads at the end: a view of each node, or an observer's state.
+    reads: Option<&'a [String]>,
+    minimised: Option<MinimisedJson>,
+    witnesses: Vec<WitnessJson<'a>>,
+    goals: Vec<GoalJson<'a>>,
+    coverage: Option<CoverageJson<'a>>,
+    warnings: &'a [String],
+    /// The files that were written.
+    saved: Vec<String>,
+}
+
+/// By how much the run of a violation was made smaller.
+#[derive(Serialize)]
+struct MinimisedJson {
+    before: SizeJson,
+    after: SizeJson,
+    is_shortest: bool,
+    out_of_time: bool,
 }
 
 #[derive(Serialize)]
-struct EventJson<'a> {
+struct SizeJson {
+    events: usize,
+    switches: usize,
+    choices: u64,
+}
+
+/// Where a `sometimes` property holds.
+#[derive(Serialize)]
+struct WitnessJson<'a> {
+    property: &'a str,
+    run: Vec<EventJson<'a>>,
+}
+
+/// What came of a `sometimes` property.
+#[derive(Serialize)]
+struct GoalJson<'a> {
+    property: &'a str,
+    /// After how many events it holds; null if it was not seen to.
+    reached: Option<u64>,
+    conjuncts: Vec<ConjunctJson<'a>>,
+    nearest: Option<NearestJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ConjunctJson<'a> {
+    name: &'a str,
+    first_true: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct NearestJson<'a> {
+    met: &'a [String],
+    missing: &'a [String],
+    run: Vec<EventJson<'a>>,
+}
+
+/// What handlers were seen to do. Steps are distinct local steps.
+#[derive(Serialize)]
+struct CoverageJson<'a> {
+    handlers: Vec<HandlerJson>,
+    kinds: Vec<KindJson<'a>>,
+    choices: Vec<ChoiceJson<'a>>,
+    /// What was never seen to happen, in words.
+    never: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct HandlerJson {
+    handler: String,
+    expected: bool,
+    steps: u64,
+    changed: u64,
+}
+
+#[derive(Serialize)]
+struct KindJson<'a> {
+    handler: String,
+    kind: &'a str,
+    sent: u64,
+    handled: u64,
+    steps: u64,
+    changed: u64,
+}
+
+#[derive(Serialize)]
+struct ChoiceJson<'a> {
+    handler: String,
+    kind: &'a str,
+    position: usize,
+    /// How often each result was taken, and how often something changed then.
+    taken: Vec<u64>,
+    changed: Vec<u64>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct EventJson<'a> {
     kind: String,
     node: Option<usize>,
     from: Option<usize>,
@@ -51,11 +147,94 @@ impl<'a> From<&'a RunEvent> for EventJson<'a> {
     }
 }
 
+impl From<&Minimised> for MinimisedJson {
+    fn from(minimised: &Minimised) -> Self {
+        let size = |size: &RunSize| SizeJson {
+            events: size.events,
+            switches: size.switches,
+            choices: size.choices,
+        };
+        MinimisedJson {
+            before: size(&minimised.before),
+            after: size(&minimised.after),
+            is_shortest: minimised.is_shortest,
+            out_of_time: minimised.out_of_time,
+        }
+    }
+}
+
+impl<'a> From<&'a Goal> for GoalJson<'a> {
+    fn from(goal: &'a Goal) -> Self {
+        let conjuncts = goal
+            .conjuncts
+            .iter()
+            .map(|conjunct| ConjunctJson { name: &conjunct.name, first_true: conjunct.first_true });
+        let nearest = goal.nearest.as_ref().map(|nearest| NearestJson {
+            met: &nearest.met,
+            missing: &nearest.missing,
+            run: events(&nearest.run),
+        });
+        GoalJson {
+            property: &goal.property,
+            reached: goal.reached,
+            conjuncts: conjuncts.collect(),
+            nearest,
+        }
+    }
+}
+
+impl<'a> From<&'a Coverage> for CoverageJson<'a> {
+    fn from(coverage: &'a Coverage) -> Self {
+        let handlers = coverage.handlers.iter().map(|handler| HandlerJson {
+            handler: handler.handler.to_string(),
+            expected: handler.expected,
+            steps: handler.steps,
+            changed: handler.changed,
+        });
+        let kinds = coverage.kinds.iter().map(|kind| KindJson {
+            handler: kind.handler.to_string(),
+            kind: &kind.kind,
+            sent: kind.sent,
+            handled: kind.handled,
+            steps: kind.steps,
+            changed: kind.changed,
+        });
+        let choices = coverage.choices.iter().map(|choice| ChoiceJson {
+            handler: choice.handler.to_string(),
+            kind: &choice.kind,
+            position: choice.position,
+            taken: choice.arms.iter().map(|arm| arm.taken).collect(),
+            changed: choice.arms.iter().map(|arm| arm.changed).collect(),
+        });
+        CoverageJson {
+            handlers: handlers.collect(),
+            kinds: kinds.collect(),
+            choices: choices.collect(),
+            never: coverage.never(),
+        }
+    }
+}
+
+/// Why something is a violation, in a word or two.
+pub(crate) fn cause(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Always => "always",
+        Cause::Stuck => "stuck",
+        Cause::NeverReached => "never reached",
+        Cause::Panic => "panic",
+    }
+}
+
+fn events(run: &Run) -> Vec<EventJson<'_>> {
+    run.events.iter().map(Into::into).collect()
+}
+
 /// The outcome of a check, as one object and a newline.
 pub(crate) fn outcome(
     entry: &Entry,
     parameters: &Parameters,
     outcome: &Outcome,
+    saved: &[PathBuf],
 ) -> Result<String, String> {
     let statistics = &outcome.statistics;
     let violation = outcome.violation.as_ref();
@@ -78,7 +257,19 @@ pub(crate) fn outcome(
         elapsed_ms: statistics.elapsed.as_micros() as f64 / 1000.0,
         peak_memory_bytes: statistics.peak_memory_bytes,
         collision_probability: statistics.collision_probability,
-        run: violation.map(|violation| violation.run.events.iter().map(Into::into).collect()),
+        run: violation.map(|violation| events(&violation.run)),
+        cause: violation.map(|violation| cause(&violation.cause)),
+        reads: violation.map(|violation| violation.reads.as_slice()),
+        minimised: outcome.minimised.as_ref().map(Into::into),
+        witnesses: outcome
+            .witnesses
+            .iter()
+            .map(|w| WitnessJson { property: &w.property, run: events(&w.run) })
+            .collect(),
+        goals: outcome.goals.iter().map(Into::into).collect(),
+        coverage: outcome.coverage.as_ref().map(Into::into),
+        warnings: &outcome.warnings,
+        saved: saved.iter().map(|path| path.display().to_string()).collect(),
     })
 }
 

@@ -33,11 +33,18 @@ mod args;
 mod check;
 mod complaint;
 mod console;
+mod files;
 mod interrupt;
 mod json;
 mod list;
+mod manual;
+mod minimise;
 mod progress;
+mod replay;
 mod report;
+mod run_file;
+mod save;
+mod show;
 mod text;
 
 pub use allways_catalogue::{Bug, Entry, Kind, Parameter, Parameters};
@@ -75,7 +82,8 @@ impl From<Exit> for ExitCode {
 pub fn main(entries: &[Entry]) -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut console = Console::new(&mut out, &mut err);
-    console.terminal = console::terminal_width();
+    console.terminal = console::error_terminal();
+    console.out_terminal = console::out_terminal();
     console.catches_interrupts = true;
     dispatch(entries, std::env::args_os(), &mut console).into()
 }
@@ -106,10 +114,16 @@ fn dispatch<A: Into<OsString> + Clone>(
     console: &mut Console<'_>,
 ) -> Exit {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    console.is_called(args.first());
     let result = match Cli::try_parse_from(&args) {
         Ok(cli) => match cli.command {
             Command::List(list) => list::list(entries, &list, console),
             Command::Check(check) => check::check(entries, &check, console),
+            Command::Replay(args) => replay::replay(entries, &args, console),
+            Command::Show(args) => show::show(entries, &args, console),
+            Command::Minimise(args) => minimise::minimise(entries, &args, console),
+            Command::Completions(args) => manual::completions(entries, &args, console),
+            Command::Man(args) => manual::man(&args, console),
         },
         Err(error) => return complaint::usage(&error, &args, console),
     };

@@ -1,40 +1,53 @@
 //! The outcome for people: what was checked, the verdict, the run that shows it, the numbers, and
 //! what to do next.
 
-use crate::text::{bytes, columns, count, one_line};
+use crate::files::typed;
+use crate::run_file::title;
+use crate::show;
+use crate::text::{bytes, columns, count, next, one_line};
 use crate::{Entry, Kind, Parameters};
-use allways::{Bound, Cause, Outcome, PropertyKind, Verdict, Violation, grouped};
+use allways::{
+    Bound, Cause, Outcome, PropertyKind, TextOptions, Verdict, Violation, Witness, grouped,
+};
+use std::path::PathBuf;
 
 /// Everything that a report is made from.
 pub(crate) struct Report<'a> {
     pub entry: &'a Entry,
     pub parameters: &'a Parameters,
-    pub properties: Vec<(String, PropertyKind)>,
+    pub properties: &'a [(String, PropertyKind)],
     pub outcome: &'a Outcome,
     /// Whether to show the runs to `sometimes` properties.
     pub witnesses: bool,
+    /// Whether to show what handlers were seen to do.
+    pub coverage: bool,
+    /// The files that were written.
+    pub saved: &'a [PathBuf],
+    /// How to show a story.
+    pub text: TextOptions,
+    /// What the program is called.
+    pub program: &'a str,
 }
 
 impl Report<'_> {
     pub fn whole(&self) -> String {
-        let mut text = format!("{}\n{}", self.heading(), self.verdict());
-        if let Some(violation) = &self.outcome.violation {
-            text.push_str(&shown(violation));
-        }
-        for part in [self.possibilities(), self.statistics(), self.next()] {
+        let heading = title(self.entry, self.parameters);
+        let mut text = format!("{heading}, engine {}\n{}", self.outcome.engine, self.verdict());
+        for part in [
+            self.violation(),
+            self.possibilities(),
+            self.remarks(),
+            self.statistics(),
+            self.covered(),
+            self.files(),
+            self.next(),
+        ] {
             if !part.is_empty() {
                 text.push('\n');
                 text.push_str(&part);
             }
         }
         text
-    }
-
-    fn heading(&self) -> String {
-        let set: Vec<String> =
-            self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let set = if set.is_empty() { String::new() } else { format!(" {}", set.join(" ")) };
-        format!("{}{set}, engine {}", self.entry.name, self.outcome.engine)
     }
 
     /// The verdict, in one line.
@@ -62,28 +75,63 @@ impl Report<'_> {
         line + "\n"
     }
 
-    /// What is known about `sometimes` properties.
+    /// The run that shows a violation, and what the property read at its end.
+    fn violation(&self) -> String {
+        let Some(violation) = &self.outcome.violation else { return String::new() };
+        let mut text = match &self.outcome.story {
+            Some(story) => show::text(story, &self.text),
+            None => in_lines(violation),
+        };
+        if let Some(minimised) = self.outcome.minimised.as_ref().filter(|m| m.is_smaller()) {
+            text.push_str(&format!("\nmade smaller: {minimised}\n"));
+        }
+        text
+    }
+
+    /// The `sometimes` properties that hold.
     fn possibilities(&self) -> String {
         let mut text = String::new();
-        for (name, kind) in &self.properties {
-            if *kind != PropertyKind::Sometimes {
-                continue;
-            }
-            match self.outcome.witnesses.iter().find(|witness| witness.property == *name) {
-                Some(witness) => {
-                    let events = count(witness.run.events.len(), "event");
-                    text.push_str(&format!("sometimes `{name}` holds after {events}\n"));
-                    if self.witnesses {
-                        text.push_str(&witness.run.to_string());
-                    }
-                }
-                None if self.outcome.verdict == Verdict::Inconclusive => {
-                    text.push_str(&format!("sometimes `{name}` was not met in what was covered\n"));
-                }
-                None => {}
+        for (name, _) in self.properties.iter().filter(|(_, k)| *k == PropertyKind::Sometimes) {
+            let witnesses = &self.outcome.witnesses;
+            let Some(witness) = witnesses.iter().find(|w| w.property == *name) else { continue };
+            let events = count(witness.run.events.len(), "event");
+            text.push_str(&format!("sometimes `{name}` holds after {events}\n"));
+            if self.witnesses {
+                text.push_str(&self.witness(witness));
             }
         }
         text
+    }
+
+    fn witness(&self, witness: &Witness) -> String {
+        match &witness.story {
+            Some(story) => format!("\n{}\n", show::text(story, &self.text)),
+            None => witness.run.to_string(),
+        }
+    }
+
+    /// How far it came, what it came near to, and what makes the outcome say less than it seems to.
+    fn remarks(&self) -> String {
+        let verdict = self.verdict();
+        let advice = self.outcome.advice();
+        // The verdict has said that already.
+        let advice = advice.iter().filter(|line| !verdict.trim_end().ends_with(line.as_str()));
+        let warnings = self.outcome.warnings.iter().map(|warning| format!("warning: {warning}"));
+        advice.cloned().chain(warnings).map(|line| line + "\n").collect()
+    }
+
+    /// What handlers were seen to do, if that is asked for.
+    fn covered(&self) -> String {
+        match (&self.outcome.coverage, self.coverage) {
+            (_, false) => String::new(),
+            (Some(coverage), true) => format!("coverage\n{coverage}"),
+            (None, true) => "coverage: not known with this search\n".to_owned(),
+        }
+    }
+
+    /// Where what was saved is.
+    fn files(&self) -> String {
+        self.saved.iter().map(|path| format!("saved: {}\n", path.display())).collect()
     }
 
     fn statistics(&self) -> String {
@@ -126,21 +174,42 @@ impl Report<'_> {
 
     /// What to do next, if there is something.
     fn next(&self) -> String {
-        let advice = match self.outcome.verdict {
-            Verdict::Inconclusive => self.outcome.bounded_by.map(|bound| after(bound).to_owned()),
+        match self.outcome.verdict {
+            Verdict::Inconclusive => match self.outcome.bounded_by {
+                Some(bound) => next(&[(after(bound), "")]),
+                None => String::new(),
+            },
             Verdict::Violated => self.after_violation(),
             Verdict::Holds => self.after_holds(),
-        };
-        advice.map_or_else(String::new, |advice| format!("next: {advice}\n"))
+        }
     }
 
-    fn after_violation(&self) -> Option<String> {
-        let violation = self.outcome.violation.as_ref()?;
-        if let Some(bug) = self.parameters.bug() {
-            return Some(format!("leave out bug={bug}, to see that it is to blame"));
-        }
+    fn after_violation(&self) -> String {
+        let Some(violation) = &self.outcome.violation else { return String::new() };
         if violation.cause == Cause::NeverReached {
-            return Some("see whether the property asks for what the system can do".to_owned());
+            return next(&[("see whether the property asks for what the system can do", "")]);
+        }
+        let program = self.program;
+        let mut advice = Vec::new();
+        match self.saved.iter().find(|path| path.ends_with("run.json")) {
+            Some(run) => {
+                let run = typed(run);
+                let changed = "after a change, to see whether it still violates";
+                advice.push((format!("{program} replay {run}"), changed));
+                advice.push((format!("{program} show {run} --test"), "for a test to keep"));
+            }
+            None => advice.push((
+                "--save DIR".to_owned(),
+                "keeps the run, to replay it and to look through it in a browser",
+            )),
+        }
+        if let Some(bug) = self.parameters.bug() {
+            advice.push((format!("leave out bug={bug}"), "to see that it is to blame"));
+            return next(&advice);
+        }
+        let is_shortest = self.outcome.minimised.as_ref().is_some_and(|m| m.is_shortest);
+        if !is_shortest && !self.outcome.engine.contains("bfs") {
+            advice.push(("--search bfs".to_owned(), "for a shortest run"));
         }
         let smaller = self.entry.parameters.iter().find_map(|parameter| match parameter.kind {
             Kind::Number { min, .. } => {
@@ -149,16 +218,16 @@ impl Report<'_> {
             }
             Kind::Word(_) => None,
         });
-        let shortest = (!self.outcome.engine.contains("bfs") && violation.run.events.len() > 1)
-            .then(|| "--search bfs, for a shortest run".to_owned());
-        let smaller = smaller.map(|smaller| format!("{smaller}, for a smaller system"));
-        let advice: Vec<String> = shortest.into_iter().chain(smaller).collect();
-        (!advice.is_empty()).then(|| format!("try {}", advice.join("; or ")))
+        advice.extend(smaller.map(|smaller| (smaller, "for a smaller system")));
+        next(&advice)
     }
 
-    fn after_holds(&self) -> Option<String> {
-        let bug = self.entry.bugs.first().filter(|_| self.parameters.bug().is_none())?;
-        Some(format!("--set bug={} brings back a known mistake: {}", bug.name, bug.about))
+    fn after_holds(&self) -> String {
+        let bug = self.entry.bugs.first().filter(|_| self.parameters.bug().is_none());
+        bug.map_or_else(String::new, |bug| {
+            let what = format!("--set bug={} brings back a known mistake: {}", bug.name, bug.about);
+            next(&[(what, "")])
+        })
     }
 }
 
@@ -174,12 +243,12 @@ fn after(bound: Bound) -> &'static str {
     }
 }
 
-/// The run that shows a violation, and what the property read at its end.
-fn shown(violation: &Violation) -> String {
+/// A run that is too long for a diagram, and what the property read at its end.
+fn in_lines(violation: &Violation) -> String {
     if violation.cause == Cause::NeverReached {
         return String::new();
     }
-    let mut text = format!("\nthe run, {}:\n", count(violation.run.events.len(), "event"));
+    let mut text = format!("the run, {}:\n", count(violation.run.events.len(), "event"));
     text.push_str(&violation.run.to_string());
     match violation.reads.as_slice() {
         [] => {}

@@ -37,6 +37,13 @@ pub(crate) fn one_line(text: &str) -> String {
     lines.join(", ")
 }
 
+/// What to do next: commands, or what to add to one, each with what it is good for.
+pub(crate) fn next<A: AsRef<str>>(advice: &[(A, &str)]) -> String {
+    let rows =
+        advice.iter().map(|(do_this, what)| vec![do_this.as_ref().to_owned(), (*what).to_owned()]);
+    columns(6, &rows.collect::<Vec<_>>()).replacen("      ", "next: ", 1)
+}
+
 /// So many of something: `1 event`, `2 events`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     match number {
@@ -53,6 +60,13 @@ mod tests {
     fn columns_are_aligned_and_lines_do_not_end_in_spaces() {
         let rows = [["a", "", "one"], ["long", "", ""]].map(|r| r.map(str::to_owned).to_vec());
         assert_eq!(columns(2, &rows), "  a     one\n  long\n");
+    }
+
+    #[test]
+    fn what_to_do_next_is_aligned() {
+        let advice = [("a --b", "one"), ("c", "two")];
+        assert_eq!(next(&advice), "next: a --b  one\n      c      two\n");
+        assert_eq!(next::<&str>(&[]), "");
     }
 
     #[test]

@@ -12,7 +12,8 @@ struct Ran {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_allways"));
-    command.args(args);
+    // Examples write files.
+    command.args(args).current_dir(env!("CARGO_TARGET_TMPDIR"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ALLWAYS_") {
             command.env_remove(name);
@@ -87,8 +88,8 @@ fn a_system_that_holds() {
 fn the_run_to_what_is_possible_is_shown_if_asked() {
     let Ran { code, out, .. } = allways(&["check", "tree", "--witnesses"]);
     assert_eq!(code, 0);
-    assert!(out.contains("1. node 0 is called: Send\n"), "{out}");
-    assert!(out.contains("node 4 receives Forward from node 3\n"), "{out}");
+    assert!(out.contains("   call Send\n"), "{out}");
+    assert!(out.contains("●   Forward from 3, sent at 3\n"), "{out}");
 }
 
 #[test]
@@ -123,6 +124,15 @@ fn json_has_exactly_these_fields() {
         "peak_memory_bytes",
         "collision_probability",
         "run",
+        // Beyond what every version has.
+        "cause",
+        "coverage",
+        "goals",
+        "minimised",
+        "reads",
+        "saved",
+        "warnings",
+        "witnesses",
     ];
     fields.sort_unstable();
     expected.sort_unstable();
@@ -145,8 +155,12 @@ fn a_bug_of_the_catalogue_is_exit_code_1_with_its_run() {
     let Ran { code, out, err } = allways(&["check", "register", "--set", "bug=return-concurrent"]);
     assert_eq!((code, err.as_str()), (1, ""));
     assert!(out.starts_with("register bases=1 writes=1 history=free bug=return-concurrent, "));
-    assert!(out.contains("\nviolated: always `regular`\n\nthe run, 6 events:\n"), "{out}");
-    assert!(out.contains("\n  6. node "), "{out}");
+    assert!(out.contains("\nviolated: always `regular`\n\nnode 0 starts as Register "), "{out}");
+    assert!(out.contains("\nnode  0     1     2\n"), "{out}");
+    assert!(out.contains("\n   6  │     ●◀────○   ReadAck(0) from 2, sent at 3\n"), "{out}");
+    assert!(out.contains("\nalways `regular` does not hold:\n"), "{out}");
+    assert!(out.contains("\nnext: --save DIR  "), "{out}");
+    assert!(!out.contains('\x1b'), "colours where there is no terminal: {out}");
     for search in ["dfs", "classic"] {
         let set = ["check", "register", "--set", "bug=return-concurrent", "-q"];
         let Ran { code, out, .. } = allways(&[&set[..], &["--search", search]].concat());
@@ -228,7 +242,11 @@ fn a_bound_makes_it_inconclusive() {
         let Ran { code, out, err } = allways(&["check", "tree", &flag, "1"]);
         assert_eq!((code, err.as_str()), (3, ""));
         assert!(out.contains(&format!("\ninconclusive: bounded by {bound}; ")), "{out}");
-        assert!(out.contains("sometimes `received` was not met in what was covered\n"), "{out}");
+        assert!(
+            out.contains("sometimes `received`: no state that was met satisfies it\n"),
+            "{out}"
+        );
+        assert!(out.contains("1 waits at depth 1"), "{out}");
         assert!(out.contains(&format!("\nnext: raise {flag}")), "{out}");
     }
     let Ran { code, out, .. } = allways(&["check", "tree", "--json", "--max-memory", "1"]);
@@ -247,6 +265,37 @@ fn flags_by_environment_variable() {
     assert_eq!(code, 0);
     let mut both = command(&["check", "tree", "--max-states", "100"]);
     assert_eq!(ran(both.env("ALLWAYS_MAX_STATES", "1")).code, 0, "the flag wins");
+}
+
+/// A test in which the library reads the environment must not trip over what is meant for the
+/// command line. That test is this one, started again with all variables that `--help` names.
+#[test]
+fn the_library_knows_the_variables_of_the_command_line() {
+    const AGAIN: &str = "AGAIN_WITH_ALL_VARIABLES";
+    if std::env::var_os(AGAIN).is_some() {
+        allways::Options::from_env().unwrap();
+        return;
+    }
+    let Ran { out, .. } = allways(&["check", "--help"]);
+    let help = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let names: Vec<&str> =
+        help.split("[env: ").skip(1).filter_map(|rest| rest.split('=').next()).collect();
+    assert!(names.len() > 15, "{names:?}");
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "the_library_knows_the_variables_of_the_command_line"]);
+    for name in names {
+        again.env(
+            name,
+            match name {
+                "ALLWAYS_ENGINE" => "auto",
+                "ALLWAYS_SEARCH" => "bfs",
+                _ => "1",
+            },
+        );
+    }
+    let Ran { code, out, .. } = ran(again.env(AGAIN, "1"));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("1 passed"), "{out}");
 }
 
 #[test]

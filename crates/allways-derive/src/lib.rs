@@ -1,4 +1,6 @@
-//! `#[derive(Rename)]`. Use it through the feature `derive` of `allways`.
+//! `#[derive(Rename)]` and `#[derive(Kinds)]`. Use them through the feature `derive` of `allways`.
+
+mod kinds;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -52,6 +54,35 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Member, Result, pa
 pub fn derive_rename(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `allways::Kinds`: the kinds of an enum are its variants, a struct is one.
+///
+/// ```
+/// use allways::Kinds;
+///
+/// #[derive(Kinds)]
+/// enum Msg<V> {
+///     Prepare { ballot: u32 },
+///     Accept(V),
+///     Stop,
+/// }
+///
+/// assert_eq!(Msg::<u8>::KINDS, ["Prepare", "Accept", "Stop"]);
+/// assert_eq!(Msg::<u8>::Prepare { ballot: 1 }.kind(), Some("Prepare"));
+/// # let _ = (Msg::Accept(1), Msg::<u8>::Stop);
+/// ```
+///
+/// A union cannot say which of its fields it holds:
+///
+/// ```compile_fail
+/// #[derive(allways::Kinds)]
+/// union Either { small: u8, large: u64 }
+/// ```
+#[proc_macro_derive(Kinds)]
+pub fn derive_kinds(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    kinds::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 fn expand(input: &DeriveInput) -> Result<TokenStream> {

@@ -69,6 +69,8 @@ pub enum Error {
         /// The event whose handling differs after renaming.
         event: String,
     },
+    /// A saved run cannot be read, or is not a run of this system.
+    Run(String),
     /// A run could not be replayed: the checker contradicts itself.
     Internal(String),
 }
@@ -76,7 +78,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::System(what) | Error::Options(what) => f.write_str(what),
+            Error::System(what) | Error::Options(what) | Error::Run(what) => f.write_str(what),
             Error::Choices { node, state, event, limit } => write!(
                 f,
                 "the handler of node {node} never stops choosing: {limit} on {event} in state {state}"

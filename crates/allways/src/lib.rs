@@ -10,6 +10,19 @@ mod model;
 mod outcome;
 mod space;
 
+/// Derives the trait of the same name (feature `derive`): the kinds of an enum are its variants.
+///
+/// ```
+/// use allways::Kinds;
+///
+/// #[derive(Kinds)]
+/// enum Msg { Prepare { ballot: u32 }, Stop }
+///
+/// assert_eq!(Msg::KINDS, ["Prepare", "Stop"]);
+/// # let _ = (Msg::Prepare { ballot: 1 }, Msg::Stop);
+/// ```
+#[cfg(feature = "derive")]
+pub use allways_derive::Kinds;
 /// Derives the trait of the same name (feature `derive`).
 ///
 /// Every field is renamed, but for those with `#[rename(skip)]`, which are cloned.
@@ -33,13 +46,22 @@ pub use error::Error;
 pub use model::aux::Aux;
 pub use model::event::{Event, Local, ScriptPosition};
 pub use model::faults::Faults;
+pub use model::kinds::Kinds;
 pub use model::network::Network;
 pub use model::node::{Cx, Id, Never, Node, Value};
 pub use model::observer::{Observer, Seen};
-pub use model::property::{AllEqual, PropertyKind, View, view};
+pub use model::property::{AllEqual, Conjunct, PropertyKind, View, conjunct, view};
 pub use model::rename::{ByNode, Rename, Renaming};
 pub use model::system::{MAX_NODES, System};
+pub use outcome::coverage::{
+    ArmCoverage, ChoiceCoverage, Coverage, Handler, HandlerCoverage, KindCoverage,
+};
+pub use outcome::goal::{Goal, GoalConjunct, Nearest};
+pub use outcome::minimise::{MinimiseOptions, Minimised, RunSize};
 pub use outcome::render::text::TextOptions;
+pub use outcome::render::{About, Format};
+pub use outcome::replayed::Replayed;
+pub use outcome::saved::SavedRun;
 pub use outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };
@@ -64,7 +86,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Search, Seen, System, Verdict, view,
+        Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

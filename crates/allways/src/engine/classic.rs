@@ -12,14 +12,17 @@
 //! property in every state without successors.
 
 use super::budget::Budget;
+use super::goals::{Sighting, Sightings};
 use super::options::Options;
 use super::{Findings, Found, FoundWhat, nothing_left};
 use crate::error::Error;
+use crate::model::erased::Erased;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
 use crate::model::system::System;
-use crate::model::world::{Start, SuccessorEnd, World};
+use crate::model::tally::Recorder;
+use crate::model::world::{self, Action, Start, SuccessorEnd, World};
 use crate::outcome::{Bound, Run};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,6 +37,10 @@ struct Classic<'a, N: Node> {
     deepest: u64,
     start: usize,
     path: Vec<RunEvent>,
+    recorder: Recorder<'a, N>,
+    goals: Sightings<Run>,
+    /// For each property, what it reads at first; nothing once that was something else.
+    constant: Vec<Option<Vec<Erased>>>,
 }
 
 /// What is known of a state.
@@ -105,7 +112,15 @@ pub(crate) fn search<N: Node>(
         deepest: 0,
         start: 0,
         path: Vec::new(),
+        recorder: Recorder::new(system),
+        goals: Sightings::of(goals_of(system)),
+        constant: Vec::new(),
     };
+    if let Some(world) = worlds.first() {
+        let all = 0..system.properties.len();
+        let reads = all.map(|property| world.reads(system, property).map(Some));
+        classic.constant = reads.collect::<Result<_, _>>()?;
+    }
     for (start, world) in worlds.into_iter().enumerate() {
         classic.start = start;
         classic.path.clear();
@@ -115,6 +130,9 @@ pub(crate) fn search<N: Node>(
         }
     }
     let Classic { met, mut findings, generated, handler_executions, deepest, .. } = classic;
+    findings.tally = Some(classic.recorder.finish());
+    findings.goals = classic.goals.into_goals().into_iter().map(Sighting::found).collect();
+    findings.constant = classic.constant.iter().map(Option::is_some).collect();
     findings.statistics.unique_states = Some(met.len() as u64);
     findings.statistics.generated_states = Some(generated);
     findings.statistics.transitions = Some(handler_executions);
@@ -195,6 +213,9 @@ impl<N: Node> Classic<'_, N> {
         let mut todo = Vec::new();
         let mut stuck = true;
         for action in world.actions(self.system) {
+            if let Action::Step { node, event, .. } = &action {
+                self.recorder.step(*node, &world.locals[node.index()], event)?;
+            }
             let event = action.describe(self.system);
             for successor in world.successors(self.system, &action)? {
                 self.handler_executions += 1;
@@ -240,8 +261,28 @@ impl<N: Node> Classic<'_, N> {
         Ok(Visit::Expand(Frame { depth, todo }))
     }
 
+    /// Notes what goals and properties read in a state that is new.
+    fn look(&mut self, world: &World<N>) -> Result<(), Error> {
+        for (goal, (property, _)) in goals_of(self.system).enumerate() {
+            let reads = world.reads(self.system, property)?;
+            let combination = world::conjuncts(self.system, property, &reads)?;
+            if !self.goals.knows(goal, combination) {
+                let run = self.run();
+                self.goals.report(goal, combination, (0, run.events.len() as u64), run);
+            }
+        }
+        for (property, first) in self.constant.iter_mut().enumerate() {
+            if first.is_some() {
+                let reads = world.reads(self.system, property)?;
+                first.take_if(|first| *first != reads);
+            }
+        }
+        Ok(())
+    }
+
     /// Tests the properties in a state that is new; true if the search is over.
     fn check(&mut self, world: &World<N>) -> Result<bool, Error> {
+        self.look(world)?;
         for (index, property) in self.system.properties.iter().enumerate() {
             match property.kind {
                 PropertyKind::Always if !world.test(self.system, index)? => {
@@ -276,6 +317,12 @@ enum Visit<N: Node> {
     Known,
     /// There is more behind this state.
     Expand(Frame<N>),
+}
+
+/// The properties that name their conjuncts, and how many.
+fn goals_of<N: Node>(system: &System<N>) -> impl Iterator<Item = (usize, usize)> {
+    let properties = system.properties.iter().enumerate();
+    properties.map(|(index, p)| (index, p.conjuncts.len())).filter(|(_, count)| *count > 0)
 }
 
 /// The kind of each property, and whether it was witnessed.

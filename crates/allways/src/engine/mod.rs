@@ -6,22 +6,32 @@ pub(crate) mod classic;
 pub(crate) mod commute;
 pub(crate) mod expand;
 pub(crate) mod global;
+pub(crate) mod goals;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod walk;
+mod watch;
 
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
 use crate::model::system::System;
+use crate::model::tally::Tally;
 use crate::model::world::World;
+use crate::outcome::coverage::Coverage;
+use crate::outcome::minimise::{MinimiseOptions, Minimised};
 use crate::outcome::replay::confirm;
+use crate::outcome::replayed::Replayed;
+use crate::outcome::saved::SavedRun;
 use crate::outcome::story::Story;
-use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell};
+use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
+use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use goals::GoalFound;
 use options::{Engine, Options, Search};
+use std::sync::Arc;
 
 /// What an engine has found when it ends.
 #[derive(Default)]
@@ -34,6 +44,13 @@ pub(crate) struct Findings {
     /// Set when all there was to find was found before everything was explored.
     pub stopped_early: bool,
     pub statistics: Statistics,
+    /// What handlers were seen to do, if the engine knows.
+    pub tally: Option<Tally>,
+    /// What was seen of the properties that name their conjuncts.
+    pub goals: Vec<GoalFound<Run>>,
+    /// For each property, whether what it reads was the same in every state met; empty if that is
+    /// not known.
+    pub constant: Vec<bool>,
 }
 
 /// A violation, not yet confirmed.
@@ -53,7 +70,8 @@ pub(crate) enum FoundWhat {
 }
 
 impl<N: Node> System<N> {
-    /// Checks the system with the default options, as the environment changes them.
+    /// Checks the system with the default options, as the environment changes them. A check that
+    /// takes long says so on standard error, every ten seconds.
     ///
     /// # Panics
     ///
@@ -61,7 +79,17 @@ impl<N: Node> System<N> {
     /// a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        match Options::from_env().and_then(|options| self.try_check(&options)) {
+        let watched = |mut options: Options| {
+            let progress = Arc::clone(options.progress.get_or_insert_default());
+            // Not by `eprintln`: what a test prints is kept back until it ends.
+            let to = std::io::stderr();
+            let hint = match options.max_time {
+                Some(_) => "",
+                None => "; ALLWAYS_MAX_SECONDS=60 would bound it",
+            };
+            watch::during(&progress, watch::SILENCE, hint, to, || self.try_check(&options))
+        };
+        match Options::from_env().and_then(watched) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -85,7 +113,7 @@ impl<N: Node> System<N> {
             (_, Search::Bfs) => ("global bfs", global::search(self, options, &budget)?),
             (_, Search::Dfs) => ("global dfs", global::search(self, options, &budget)?),
         };
-        conclude(self, name, findings, &budget)
+        conclude(self, name, findings, options, &budget)
     }
 }
 
@@ -111,6 +139,38 @@ pub trait Checkable: Send + Sync {
 
     /// The names of the properties with their kinds.
     fn property_names(&self) -> Vec<(String, PropertyKind)>;
+
+    /// Carries out a saved run: see [`System::replay`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error>;
+
+    /// Tells a run in full: see [`System::story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn story(&self, run: &Run) -> Result<Story, Error>;
+
+    /// Tells the run of a violation in full: see [`System::violation_story`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error>;
+
+    /// Makes the run of a violation smaller: see [`System::minimise`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    fn minimise(
+        &self,
+        violation: &Violation,
+        options: &MinimiseOptions,
+    ) -> Result<(Violation, Minimised), Error>;
 }
 
 impl<N: Node> Checkable for System<N> {
@@ -121,6 +181,26 @@ impl<N: Node> Checkable for System<N> {
     fn property_names(&self) -> Vec<(String, PropertyKind)> {
         self.properties().map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
+
+    fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
+        System::replay(self, saved)
+    }
+
+    fn story(&self, run: &Run) -> Result<Story, Error> {
+        System::story(self, run)
+    }
+
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
+        System::violation_story(self, violation)
+    }
+
+    fn minimise(
+        &self,
+        violation: &Violation,
+        options: &MinimiseOptions,
+    ) -> Result<(Violation, Minimised), Error> {
+        System::minimise(self, violation, options)
+    }
 }
 
 /// Turns findings into an outcome: confirms the violation by replay and settles the verdict.
@@ -128,10 +208,10 @@ fn conclude<N: Node>(
     system: &System<N>,
     engine: &str,
     findings: Findings,
+    options: &Options,
     budget: &Budget,
 ) -> Result<Outcome, Error> {
-    let Findings { violation, witnesses, bound, stopped_early, mut statistics } = findings;
-    let mut story = None;
+    let Findings { violation, witnesses, bound, stopped_early, mut statistics, .. } = findings;
     let mut violation = match violation {
         Some(Found { what, mut run }) => {
             let (cause, property) = match &what {
@@ -139,9 +219,7 @@ fn conclude<N: Node>(
                 FoundWhat::Stuck(property) => (Cause::Stuck, Some(*property)),
                 FoundWhat::Panic(_) => (Cause::Panic, None),
             };
-            let shows = Shows { cause: &cause, property };
-            let (reads, told) = confirmed(system, &run, shows)?;
-            story = told;
+            let reads = confirm(system, &run, &cause, property)?;
             run.start_choices = World::start_choices(system, run.start)?;
             let property = match what {
                 FoundWhat::Always(property) | FoundWhat::Stuck(property) => {
@@ -182,16 +260,51 @@ fn conclude<N: Node>(
         (None, Some(_)) => Verdict::Inconclusive,
         (None, None) => Verdict::Holds,
     };
+    let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
+    let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
+    let facts = Facts {
+        complete,
+        transitions: statistics.transitions,
+        violation: violation.as_ref(),
+        coverage: coverage.as_ref(),
+        constant: &findings.constant,
+    };
+    let warnings = warnings(system, &facts)?;
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
+    let minimised = match &mut violation {
+        // Without events there is nothing to leave out.
+        Some(violation) if options.minimise && !violation.run.events.is_empty() => {
+            let is_shortest = engine == "global bfs";
+            let options = MinimiseOptions::within_a_check(options, is_shortest);
+            // A violation is worth more than a small one: what keeps it from becoming smaller (user
+            // code that fails where the search has not been) is no reason not to report it.
+            system.minimise(violation, &options).ok().map(|(smaller, minimised)| {
+                *violation = smaller;
+                minimised
+            })
+        }
+        _ => None,
+    };
+    let story = match &violation {
+        Some(violation) if violation.run.events.len() <= MAX_TOLD => match violation.cause {
+            Cause::NeverReached => None,
+            _ => Some(tell_violation(system, violation)?),
+        },
+        _ => None,
+    };
     Ok(Outcome {
         verdict,
         complete,
         bounded_by: bound,
         engine: engine.to_owned(),
         violation,
+        minimised,
         story,
         witnesses: found,
+        goals,
+        coverage,
+        warnings,
         statistics,
     })
 }

@@ -100,6 +100,9 @@ pub struct Options {
     pub verify_aux: bool,
     /// Re-execute a sample of the steps and compare.
     pub determinism_guard: bool,
+    /// Make the run of a violation smaller before it is reported: see
+    /// [`System::minimise`](crate::System::minimise).
+    pub minimise: bool,
     /// Where random runs start from.
     pub seed: u64,
     /// How many random runs engine `walk` makes.
@@ -124,6 +127,7 @@ impl Default for Options {
             symmetry: false,
             verify_aux: false,
             determinism_guard: true,
+            minimise: true,
             seed: 0,
             runs: 10_000,
             stop: None,
@@ -136,17 +140,25 @@ impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`,
     /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
     /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
-    /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
+    /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     ///
     /// # Errors
     ///
-    /// If a variable has a value that makes no sense.
+    /// If a variable has a value that makes no sense, or one that begins with `ALLWAYS_` is none of
+    /// these: most likely it is misspelt. Names that begin with `ALLWAYS_TEST_` are yours.
     pub fn from_env() -> Result<Self, Error> {
-        Options::from_variables(|name| std::env::var(name).ok())
+        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        Options::from_variables(names, |name| std::env::var(name).ok())
     }
 
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+    /// The options from variables with these names.
+    fn from_variables(
+        names: impl Iterator<Item = String>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Error> {
         let mut options = Options::default();
+        // Every variable that is read is known: so the list is right whatever is read.
+        let mut known = OTHER_VARIABLES.to_vec();
         fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Error> {
             text.parse().map_err(|_| Error::Options(format!("{name}={text} is not a number")))
         }
@@ -159,6 +171,7 @@ impl Options {
         }
         macro_rules! read {
             ($name:literal, $text:ident, $body:expr) => {
+                known.push($name);
                 if let Some($text) = variable($name).as_deref() {
                     $body
                 }
@@ -174,8 +187,12 @@ impl Options {
         read!("ALLWAYS_EXACT", t, options.exact = flag("ALLWAYS_EXACT", t)?);
         read!("ALLWAYS_SYMMETRY", t, options.symmetry = flag("ALLWAYS_SYMMETRY", t)?);
         read!("ALLWAYS_VERIFY_AUX", t, options.verify_aux = flag("ALLWAYS_VERIFY_AUX", t)?);
+        read!("ALLWAYS_MINIMISE", t, options.minimise = flag("ALLWAYS_MINIMISE", t)?);
         read!("ALLWAYS_SEED", t, options.seed = number("ALLWAYS_SEED", t)?);
         read!("ALLWAYS_RUNS", t, options.runs = number("ALLWAYS_RUNS", t)?);
+        for name in names {
+            refuse_unknown(&name, &known)?;
+        }
         Ok(options)
     }
 
@@ -186,6 +203,51 @@ impl Options {
             threads => threads,
         }
     }
+}
+
+/// Variables that mean something to the command line or to reports, but are no options of a check.
+const OTHER_VARIABLES: &[&str] = &[
+    "ALLWAYS_COLOR",
+    "ALLWAYS_COVERAGE",
+    "ALLWAYS_JSON",
+    "ALLWAYS_JUNIT",
+    "ALLWAYS_NO_MINIMISE",
+    "ALLWAYS_PROGRESS",
+    "ALLWAYS_QUIET",
+    "ALLWAYS_SAVE",
+    "ALLWAYS_SET",
+    "ALLWAYS_WITNESSES",
+];
+
+/// A variable that looks like one of these but is none is misspelt.
+fn refuse_unknown(name: &str, known: &[&str]) -> Result<(), Error> {
+    if !name.starts_with("ALLWAYS_") || name.starts_with("ALLWAYS_TEST_") || known.contains(&name) {
+        return Ok(());
+    }
+    let nearest = known.iter().map(|other| (differences(name, other), other)).min();
+    Err(Error::Options(match nearest {
+        Some((differences, near)) if differences <= 4 => {
+            format!("{name} is not a variable of Allways; did you mean {near}?")
+        }
+        _ => format!(
+            "{name} is not a variable of Allways; names of your own may begin with ALLWAYS_TEST_"
+        ),
+    }))
+}
+
+/// How many characters must be added, removed or replaced to make one word of another.
+fn differences(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    // For each beginning of the other word, how far it is from what was read of the first.
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (read, a) in one.chars().enumerate() {
+        let before = std::mem::replace(&mut row, vec![read + 1]);
+        for (at, &b) in other.iter().enumerate() {
+            let replaced = before[at] + usize::from(a != b);
+            row.push(replaced.min(before[at + 1] + 1).min(row[at] + 1));
+        }
+    }
+    row[other.len()]
 }
 
 /// Reads a number of seconds, possibly with a fraction.
@@ -233,12 +295,38 @@ mod tests {
     #[test]
     fn the_environment_changes_the_defaults() {
         let of = |name: &'static str, value: &'static str| {
-            Options::from_variables(move |n| (n == name).then(|| value.to_owned()))
+            let names = std::iter::once(name.to_owned());
+            Options::from_variables(names, move |n| (n == name).then(|| value.to_owned()))
         };
         assert_eq!(of("ALLWAYS_MAX_MEMORY", "1M").unwrap().max_memory, Some(1 << 20));
         assert_eq!(of("ALLWAYS_SEARCH", "classic").unwrap().search, Search::Classic);
         assert!(of("ALLWAYS_EXACT", "1").unwrap().exact);
         let error = of("ALLWAYS_THREADS", "two").unwrap_err();
         assert_eq!(error.to_string(), "ALLWAYS_THREADS=two is not a number");
+    }
+
+    #[test]
+    fn a_variable_that_is_misspelt_is_refused() {
+        let of = |name: &str| Options::from_variables([name.to_owned()].into_iter(), |_| None);
+        let error = of("ALLWAYS_MAX_STATE").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ALLWAYS_MAX_STATE is not a variable of Allways; did you mean ALLWAYS_MAX_STATES?"
+        );
+        let error = of("ALLWAYS_FAVOURITE_COLOUR").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ALLWAYS_FAVOURITE_COLOUR is not a variable of Allways; names of your own may begin with ALLWAYS_TEST_"
+        );
+        for fine in ["ALLWAYS_RUNS", "ALLWAYS_QUIET", "ALLWAYS_TEST_SIZE", "PATH"] {
+            assert!(of(fine).is_ok(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn differences_count_what_is_added_removed_or_replaced() {
+        assert_eq!(differences("kitten", "sitting"), 3);
+        assert_eq!((differences("", "abc"), differences("abc", "")), (3, 3));
+        assert_eq!(differences("same", "same"), 0);
     }
 }

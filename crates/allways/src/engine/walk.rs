@@ -7,7 +7,8 @@
 
 use super::budget::Budget;
 use super::commute::Mark;
-use super::expand::{Candidate, Expander, Touches};
+use super::expand::{Candidate, Expander, Expansion, Touches};
+use super::goals::{Goals, Sightings};
 use super::options::Options;
 use super::{Findings, Found, FoundWhat, nothing_left, panicked};
 use crate::error::Error;
@@ -65,6 +66,7 @@ struct Walks<'a> {
     /// The number of the first run known to violate: later ones need not be made.
     limit: AtomicU64,
     over: AtomicBool,
+    goals: Sightings<()>,
     ends: Mutex<Ends>,
 }
 
@@ -120,6 +122,7 @@ pub(crate) fn search<N: Node>(
         deepest: AtomicU64::new(0),
         limit: AtomicU64::new(options.runs),
         over: AtomicBool::new(false),
+        goals: Sightings::new(&space),
         ends: Mutex::new(Ends {
             witnesses: system.properties.iter().map(|_| None).collect(),
             ..Ends::default()
@@ -137,7 +140,10 @@ pub(crate) fn search<N: Node>(
     if options.verify_aux {
         space.verify_aux()?;
     }
-    walks.findings()
+    let mut findings = walks.findings()?;
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
+    Ok(findings)
 }
 
 impl Walks<'_> {
@@ -147,12 +153,13 @@ impl Walks<'_> {
 
     fn work(&self) {
         let mut expander = Expander::new(self.space, false);
+        let mut goals = Goals::new(self.space);
         while !self.over.load(Relaxed) {
             let run = self.next_run.fetch_add(1, Relaxed);
             if run >= self.limit.load(Relaxed) {
                 break;
             }
-            if let Err(error) = self.walk(run, &mut expander) {
+            if let Err(error) = self.walk(run, &mut expander, goals.as_mut()) {
                 self.fail(error);
             }
             self.finished.fetch_add(1, Relaxed);
@@ -178,12 +185,39 @@ impl Walks<'_> {
         }
     }
 
-    fn walk(&self, number: u64, expander: &mut Expander<'_>) -> Result<(), Error> {
-        let layout = self.space.layout();
+    /// How a run starts.
+    fn start(&self, number: u64) -> (Random, usize) {
         let mut random = Random::new(self.options.seed, number);
         let start = random.below(self.initial.len());
+        (random, start)
+    }
+
+    /// The first events of a run that was made before.
+    fn again(&self, number: u64, events: u64) -> Result<Run, Error> {
+        let mut expander = Expander::new(self.space, false);
+        let (mut random, start) = self.start(number);
         let mut vector = self.initial[start].clone();
-        let mut fingerprint = layout.fingerprint(self.space, &vector);
+        let mut fingerprint = self.space.layout().fingerprint(self.space, &vector);
+        let (mut steps, mut candidates) = (Vec::new(), Vec::new());
+        for _ in 0..events {
+            list(&mut expander, &vector, fingerprint, &mut candidates)?;
+            let candidate = candidates[random.below(candidates.len())];
+            let mut next = Vec::new();
+            fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
+            steps.push((std::mem::replace(&mut vector, next), candidate));
+        }
+        run_of(start, &steps, &mut expander)
+    }
+
+    fn walk(
+        &self,
+        number: u64,
+        expander: &mut Expander<'_>,
+        mut goals: Option<&mut Goals>,
+    ) -> Result<(), Error> {
+        let (mut random, start) = self.start(number);
+        let mut vector = self.initial[start].clone();
+        let mut fingerprint = self.space.layout().fingerprint(self.space, &vector);
         let mut steps: Vec<(Vec<u32>, Candidate)> = Vec::new();
         let mut candidates = Vec::new();
         let mut next = Vec::new();
@@ -192,14 +226,16 @@ impl Walks<'_> {
         loop {
             self.generated.fetch_add(1, Relaxed);
             self.count(fingerprint);
+            if let (Some(goals), Touches::Reads) = (&mut goals, touches) {
+                let when = (number, steps.len() as u64);
+                goals.look(self.space, &vector, |goal, combination| {
+                    self.goals.report(goal, combination, when, ());
+                })?;
+            }
             if touches == Touches::Reads && self.judge(number, start, &vector, &steps, expander)? {
                 break;
             }
-            candidates.clear();
-            let expansion =
-                expander.expand(&vector, fingerprint, Mark::NONE, 0, &mut candidates)?;
-            // In an order that does not depend on what this thread knows already.
-            candidates.sort_by_key(|c| (c.fingerprint, expander.key_of(c)));
+            let expansion = list(expander, &vector, fingerprint, &mut candidates)?;
             let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
             if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;
@@ -317,8 +353,8 @@ impl Walks<'_> {
         }
     }
 
-    fn findings(self) -> Result<Findings, Error> {
-        let ends = self.ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn findings(mut self) -> Result<Findings, Error> {
+        let ends = std::mem::take(&mut *self.ends());
         if let Some(error) = ends.error {
             return Err(error);
         }
@@ -347,14 +383,38 @@ impl Walks<'_> {
         }
         let stopped_early = all_witnessed(self.space, &ends.witnesses);
         let bound = (!stopped_early).then(|| ends.bound.unwrap_or(Bound::Runs));
+        let witnessed = ends.witnesses.iter().flatten().map(|(number, _)| *number).max();
+        let last = ends.violation.as_ref().map(|(number, _)| *number);
+        let last = last.or(witnessed.filter(|_| stopped_early)).unwrap_or(u64::MAX);
+        let goals = std::mem::replace(&mut self.goals, Sightings::of(std::iter::empty()));
+        let goals = goals.into_goals().into_iter().map(|goal| {
+            goal.until(last).found().with_run(|(number, events)| self.again(number, events))
+        });
+        let goals = goals.collect::<Result<_, _>>()?;
         Ok(Findings {
             violation: ends.violation.map(|(_, found)| found),
             witnesses: ends.witnesses.into_iter().map(|w| w.map(|(_, run)| run)).collect(),
             bound,
             stopped_early,
             statistics,
+            goals,
+            ..Findings::default()
         })
     }
+}
+
+/// Everything that may happen in `vector`, in an order that does not depend on what this thread
+/// knows already.
+fn list(
+    expander: &mut Expander<'_>,
+    vector: &[u32],
+    fingerprint: u64,
+    candidates: &mut Vec<Candidate>,
+) -> Result<Expansion, Error> {
+    candidates.clear();
+    let expansion = expander.expand(vector, fingerprint, Mark::NONE, 0, candidates)?;
+    candidates.sort_by_key(|candidate| (candidate.fingerprint, expander.key_of(candidate)));
+    Ok(expansion)
 }
 
 fn run_of(

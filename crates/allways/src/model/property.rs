@@ -71,16 +71,60 @@ pub(crate) struct Property<N: Node> {
     pub name: String,
     pub kind: PropertyKind,
     pub reads: Reads<N>,
+    /// What it is the conjunction of, if that is known: names, and tests of what it reads.
+    pub conjuncts: Vec<(String, ErasedTest)>,
 }
 
 impl<N: Node> Clone for Property<N> {
     fn clone(&self) -> Self {
-        Property { name: self.name.clone(), kind: self.kind, reads: self.reads.clone() }
+        Property {
+            name: self.name.clone(),
+            kind: self.kind,
+            reads: self.reads.clone(),
+            conjuncts: self.conjuncts.clone(),
+        }
     }
 }
 
+/// One of several things that must be true at once: see
+/// [`System::sometimes_all`](crate::System::sometimes_all). Made by [`conjunct`].
+///
+/// ```
+/// use allways::{Conjunct, conjunct};
+/// let many: Conjunct<[u8]> = conjunct("many", |views: &[u8]| views.len() > 2);
+/// assert!(many.is_true(&[1, 2, 3]));
+/// ```
+pub struct Conjunct<T: ?Sized> {
+    pub(crate) name: String,
+    pub(crate) test: Arc<dyn Fn(&T) -> bool + Send + Sync>,
+}
+
+impl<T: ?Sized> Conjunct<T> {
+    /// Whether it is true of this.
+    pub fn is_true(&self, of: &T) -> bool {
+        (self.test)(of)
+    }
+}
+
+/// Names a part of a goal.
+///
+/// ```
+/// use allways::conjunct;
+/// let quorum = 2;
+/// let enough = conjunct("enough votes", move |votes: &[bool]| {
+///     votes.iter().filter(|&&vote| vote).count() >= quorum
+/// });
+/// assert!(!enough.is_true(&[true, false, false]));
+/// ```
+pub fn conjunct<T: ?Sized>(
+    name: impl Into<String>,
+    test: impl Fn(&T) -> bool + Send + Sync + 'static,
+) -> Conjunct<T> {
+    Conjunct { name: name.into(), test: Arc::new(test) }
+}
+
 type ErasedView<N> = Arc<dyn Fn(&N) -> Erased + Send + Sync>;
-type ErasedTest = Arc<dyn Fn(&[Erased]) -> bool + Send + Sync>;
+pub(crate) type ErasedTest = Arc<dyn Fn(&[Erased]) -> bool + Send + Sync>;
 
 /// What a property reads, and the test on it.
 pub(crate) enum Reads<N: Node> {
@@ -108,24 +152,36 @@ impl<N: Node> Reads<N> {
         view: View<N, V>,
         test: impl Fn(&[V]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Reads::Views {
-            view: Arc::new(move |node| Erased::new(view.of(node))),
-            test: Arc::new(move |views| {
-                let views: Vec<V> = views.iter().filter_map(|v| v.get::<V>()).cloned().collect();
-                test(&views)
-            }),
-        }
+        Reads::tested(view, of_views(test))
+    }
+
+    pub fn tested<V: Value>(view: View<N, V>, test: ErasedTest) -> Self {
+        Reads::Views { view: Arc::new(move |node| Erased::new(view.of(node))), test }
     }
 
     pub fn observer<S: Value>(
         observer: usize,
         test: impl Fn(&S) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Reads::Observer {
-            observer,
-            test: Arc::new(move |states| states[0].get::<S>().is_none_or(&test)),
-        }
+        Reads::Observer { observer, test: of_observer(test) }
     }
+}
+
+/// A test of views, one a node.
+pub(crate) fn of_views<V: Value>(
+    test: impl Fn(&[V]) -> bool + Send + Sync + 'static,
+) -> ErasedTest {
+    Arc::new(move |views| {
+        let views: Vec<V> = views.iter().filter_map(|v| v.get::<V>()).cloned().collect();
+        test(&views)
+    })
+}
+
+/// A test of an observer's state.
+pub(crate) fn of_observer<S: Value>(
+    test: impl Fn(&S) -> bool + Send + Sync + 'static,
+) -> ErasedTest {
+    Arc::new(move |states| states[0].get::<S>().is_none_or(&test))
 }
 
 /// Whether all items are equal; `true` for none. Reads well in an agreement property.

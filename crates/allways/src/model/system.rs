@@ -2,10 +2,13 @@
 
 use super::event::{Event, ScriptPosition};
 use super::faults::Faults;
+use super::kinds::Declared;
 use super::network::Network;
 use super::node::{Id, Node, Value};
 use super::observer::{ErasedObserver, Observer};
-use super::property::{Property, PropertyKind, Reads, View};
+use super::property::{
+    Conjunct, ErasedTest, Property, PropertyKind, Reads, View, of_observer, of_views,
+};
 use super::rename::{Rename, Renaming};
 use crate::error::Error;
 use std::any::TypeId;
@@ -13,6 +16,8 @@ use std::sync::Arc;
 
 /// A system may have this many nodes.
 pub const MAX_NODES: usize = 1_000;
+/// A goal may have this many conjuncts.
+const MAX_CONJUNCTS: usize = 64;
 
 /// Everything that is to be checked: nodes, network, faults, driver, observers and properties.
 ///
@@ -28,8 +33,15 @@ pub struct System<N: Node> {
     observer_types: Vec<TypeId>,
     pub(crate) groups: Vec<Vec<usize>>,
     pub(crate) renamer: Option<Renamer<N>>,
+    pub(crate) declared: Option<Declared<N>>,
     /// The first mistake made while building, reported when the system is checked.
     mistake: Option<String>,
+}
+
+/// A test that is true if all of these are.
+fn all_of(tests: &[(String, ErasedTest)]) -> ErasedTest {
+    let tests: Vec<ErasedTest> = tests.iter().map(|(_, test)| Arc::clone(test)).collect();
+    Arc::new(move |reads| tests.iter().all(|test| test(reads)))
 }
 
 /// How to rename the parts of a system; known once the user declares a symmetry.
@@ -61,6 +73,7 @@ impl<N: Node> Clone for System<N> {
             observer_types: self.observer_types.clone(),
             groups: self.groups.clone(),
             renamer: self.renamer,
+            declared: self.declared,
             mistake: self.mistake.clone(),
         }
     }
@@ -80,6 +93,7 @@ impl<N: Node> System<N> {
             observer_types: Vec::new(),
             groups: Vec::new(),
             renamer: None,
+            declared: None,
             mistake: None,
         }
     }
@@ -150,6 +164,40 @@ impl<N: Node> System<N> {
         self.property(name, PropertyKind::Sometimes, Reads::views(view, holds))
     }
 
+    /// What must all hold in one and the same reachable global state. As
+    /// [`System::sometimes`], but where no state has all of it, the outcome says of each conjunct
+    /// whether it was ever true, and which most were true at once: see
+    /// [`Outcome::goals`](crate::Outcome).
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Door(bool);
+    /// # impl Node for Door { type Msg = (); type Timer = Never; type Call = (); type Output = Never;
+    /// #   fn on_start(&mut self, cx: &mut Cx<'_, Self>) { cx.broadcast(()); }
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) { self.0 = false; }
+    /// #   fn on_call(&mut self, (): (), _: &mut Cx<'_, Self>) { self.0 = true; } }
+    /// let outcome = System::new([Door(false), Door(false)])
+    ///     .call(0, ())
+    ///     .sometimes_all("both open", view(|door: &Door| door.0), [
+    ///         conjunct("first open", |open: &[bool]| open[0]),
+    ///         conjunct("second open", |open: &[bool]| open[1]),
+    ///     ])
+    ///     .check();
+    /// let goal = &outcome.goals[0];
+    /// assert_eq!(goal.conjuncts[0].first_true, Some(1)); // after one event
+    /// assert_eq!(goal.conjuncts[1].first_true, None); // never
+    /// ```
+    #[must_use]
+    pub fn sometimes_all<V: Value, const C: usize>(
+        self,
+        name: impl Into<String>,
+        view: View<N, V>,
+        conjuncts: [Conjunct<[V]>; C],
+    ) -> Self {
+        let tests = conjuncts.map(|Conjunct { name, test }| (name, of_views(move |v| test(v))));
+        self.goal(name, Reads::tested(view, all_of(&tests)), tests.into())
+    }
+
     /// Every terminal global state (nothing can happen but a fault) must be one that is allowed.
     /// A node that is down is seen as its crash left it.
     #[must_use]
@@ -190,6 +238,25 @@ impl<N: Node> System<N> {
         self.observed(name, PropertyKind::Sometimes, holds)
     }
 
+    /// What must all hold in one and the same reachable state of the observer whose state is an
+    /// `S`: see [`System::sometimes_all`].
+    #[must_use]
+    pub fn sometimes_all_observed<S: Value, const C: usize>(
+        mut self,
+        name: impl Into<String>,
+        conjuncts: [Conjunct<S>; C],
+    ) -> Self {
+        let name = name.into();
+        let tests = conjuncts.map(|Conjunct { name, test }| (name, of_observer(move |s| test(s))));
+        match self.observer_of::<S>(&name) {
+            Some(observer) => {
+                let reads = Reads::Observer { observer, test: all_of(&tests) };
+                self.goal(name, reads, tests.into())
+            }
+            None => self,
+        }
+    }
+
     fn observed<S: Value>(
         mut self,
         name: impl Into<String>,
@@ -197,16 +264,22 @@ impl<N: Node> System<N> {
         holds: impl Fn(&S) -> bool + Send + Sync + 'static,
     ) -> Self {
         let name = name.into();
-        match self.observer_types.iter().position(|&type_id| type_id == TypeId::of::<S>()) {
+        match self.observer_of::<S>(&name) {
             Some(observer) => self.property(name, kind, Reads::observer(observer, holds)),
-            None => {
-                self.mistake(format!(
-                    "property `{name}` reads an observer with state {}, but no such observer was given before it",
-                    std::any::type_name::<S>()
-                ));
-                self
-            }
+            None => self,
         }
+    }
+
+    /// The observer whose state is an `S`; not to have one is a mistake.
+    fn observer_of<S: Value>(&mut self, property: &str) -> Option<usize> {
+        let found = self.observer_types.iter().position(|&type_id| type_id == TypeId::of::<S>());
+        if found.is_none() {
+            self.mistake(format!(
+                "property `{property}` reads an observer with state {}, but no such observer was given before it",
+                std::any::type_name::<S>()
+            ));
+        }
+        found
     }
 
     /// Declares nodes interchangeable: exchanging any two of them, in every state and message,
@@ -246,8 +319,34 @@ impl<N: Node> System<N> {
         if self.properties.iter().any(|p| p.name == name) {
             self.mistake(format!("two properties are called `{name}`"));
         }
-        self.properties.push(Property { name, kind, reads });
+        self.properties.push(Property { name, kind, reads, conjuncts: Vec::new() });
         self
+    }
+
+    /// A `sometimes` property that is a conjunction.
+    fn goal(
+        mut self,
+        name: impl Into<String>,
+        reads: Reads<N>,
+        conjuncts: Vec<(String, ErasedTest)>,
+    ) -> Self {
+        let name = name.into();
+        if conjuncts.is_empty() || conjuncts.len() > MAX_CONJUNCTS {
+            self.mistake(format!(
+                "property `{name}` has {} conjuncts; it must have between 1 and {MAX_CONJUNCTS}",
+                conjuncts.len()
+            ));
+        }
+        for (at, (conjunct, _)) in conjuncts.iter().enumerate() {
+            if conjuncts[..at].iter().any(|(other, _)| other == conjunct) {
+                self.mistake(format!("two conjuncts of property `{name}` are called `{conjunct}`"));
+            }
+        }
+        let mut system = self.property(name, PropertyKind::Sometimes, reads);
+        if let Some(property) = system.properties.last_mut() {
+            property.conjuncts = conjuncts;
+        }
+        system
     }
 
     fn mistake(&mut self, what: String) {

@@ -10,7 +10,7 @@ use super::faults::FaultState;
 use super::network::NetworkKind;
 use super::node::{Id, Node};
 use super::observer::Seen;
-use super::property::Reads;
+use super::property::{ErasedTest, Reads};
 use super::run_event::{RunEvent, RunEventKind};
 use super::step::{self, Done, Effect, End, guarded};
 use super::system::System;
@@ -92,7 +92,7 @@ impl<N: Node> Hash for World<N> {
 }
 
 /// Something that can happen in a world.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Action<N: Node> {
     /// A node handles an event; with `keep`, a copy of the message stays in flight.
     Step { node: Id, event: Event<N>, keep: bool },
@@ -240,6 +240,20 @@ impl<N: Node> World<N> {
         Ok(if choices.iter().all(Vec::is_empty) { Vec::new() } else { choices })
     }
 
+    /// The number of the initial state in which each node chose this while it started, if there is
+    /// one; the inverse of [`World::start_choices`].
+    pub fn start_number(system: &System<N>, choices: &[Vec<u32>]) -> Result<Option<usize>, Error> {
+        let mut number = 0usize;
+        for (id, choices) in choices.iter().enumerate() {
+            let effects = step::start(system, Id::new(id))?;
+            match effects.iter().position(|effect| effect.choices == *choices) {
+                Some(at) => number = number * effects.len() + at,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(number))
+    }
+
     /// Everything that can happen next. A delivery that changes nothing is among them; it has no
     /// successor.
     pub fn actions(&self, system: &System<N>) -> Vec<Action<N>> {
@@ -288,6 +302,45 @@ impl<N: Node> World<N> {
             actions.extend((0..system.faults.cuts.len()).map(Action::Partition));
         }
         actions
+    }
+
+    /// Whether an action is among [`World::actions`], without listing them.
+    pub fn allows(&self, system: &System<N>, action: &Action<N>) -> bool {
+        let faults = &self.faults;
+        match action {
+            Action::Step { node, event, keep } => {
+                let Some(local) = self.locals.get(node.index()) else { return false };
+                match event {
+                    Event::Timer(timer) => {
+                        local.up && local.fires_left != Some(0) && local.timers.contains(timer)
+                    }
+                    Event::Crash => local.up && faults.crashes > 0,
+                    Event::Restart => !local.up && system.faults.restarts,
+                    Event::Message { .. } => {
+                        (!keep || faults.duplications > 0) && self.carries(*node, event)
+                    }
+                    Event::Call { .. } => self.carries(*node, event),
+                }
+            }
+            Action::Drop(envelope) => {
+                faults.drops > 0 && self.carries(envelope.to, &envelope.event)
+            }
+            Action::Partition(cut) => {
+                faults.cut == 0 && faults.partitions > 0 && *cut < system.faults.cuts.len()
+            }
+            Action::Heal => faults.cut > 0,
+        }
+    }
+
+    /// Whether the network has this for a node, ready to be handled.
+    pub fn carries(&self, to: Id, event: &Event<N>) -> bool {
+        match event {
+            Event::Message { from, msg } if !self.queues.is_empty() => {
+                let channel = from.index() * self.locals.len() + to.index();
+                self.queues.get(channel).is_some_and(|queue| queue.front() == Some(msg))
+            }
+            _ => self.flight.iter().any(|(other, _)| other.to == to && other.event == *event),
+        }
     }
 
     /// All worlds that an action of this world may lead to.
@@ -545,6 +598,20 @@ pub(crate) fn test<N: Node>(
     let property = &system.properties[property];
     let (Reads::Views { test, .. } | Reads::Observer { test, .. }) = &property.reads;
     guarded(|| test(reads)).map_err(|message| property_panicked(&property.name, &message))
+}
+
+/// Which conjuncts of a property are true of what it reads: a bit for each.
+pub(crate) fn conjuncts<N: Node>(
+    system: &System<N>,
+    property: usize,
+    reads: &[Erased],
+) -> Result<u64, Error> {
+    let property = &system.properties[property];
+    let bits = || {
+        let bit = |(at, (_, test)): (usize, &(_, ErasedTest))| u64::from(test(reads)) << at;
+        property.conjuncts.iter().enumerate().map(bit).sum()
+    };
+    guarded(bits).map_err(|message| property_panicked(&property.name, &message))
 }
 
 pub(crate) fn property_panicked(name: &str, message: &str) -> Error {

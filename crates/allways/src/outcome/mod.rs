@@ -1,15 +1,25 @@
 //! Outcomes: a verdict, how complete it is and why, the statistics, and for a violation a run.
 
+mod advice;
 pub(crate) mod changes;
+pub(crate) mod coverage;
+pub(crate) mod goal;
 pub(crate) mod ledger;
+pub(crate) mod minimise;
 pub(crate) mod past;
 pub(crate) mod render;
 pub(crate) mod replay;
+pub(crate) mod replayed;
+pub(crate) mod saved;
 pub(crate) mod shown;
 pub(crate) mod story;
 pub(crate) mod tell;
+pub(crate) mod warnings;
 
 pub use crate::model::run_event::{RunEvent, RunEventKind};
+use coverage::Coverage;
+use goal::Goal;
+use minimise::Minimised;
 use render::text::TextOptions;
 use std::fmt;
 use std::time::Duration;
@@ -152,6 +162,9 @@ pub struct Statistics {
     pub generated_states: Option<u64>,
     /// Steps of global states, including those that lead to a state met before.
     pub transitions: Option<u64>,
+    /// Transitions that were counted but not followed, since a step of another node commutes with
+    /// them and the state is met the other way.
+    pub asleep: Option<u64>,
     /// How often user handlers ran to find out what a step does.
     pub handler_executions: Option<u64>,
     /// How often they ran again for the determinism guard.
@@ -170,6 +183,11 @@ pub struct Statistics {
     pub system_states: Option<u64>,
     /// The length of the longest run explored.
     pub depth: Option<u64>,
+    /// Distinct global states that were met but not expanded when the search ended.
+    pub frontier: Option<u64>,
+    /// Breadth-first: how many distinct global states there are after so many events, from none on,
+    /// as far as all of them are known. Otherwise empty.
+    pub levels: Vec<u64>,
     /// States that a depth-first search had to push on its stack.
     pub stack_pushes: Option<u64>,
     /// How long it took.
@@ -210,11 +228,19 @@ pub struct Outcome {
     pub engine: String,
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
+    /// By how much the run of the violation was made smaller; `None` if nobody tried.
+    pub minimised: Option<Minimised>,
     /// The run of the violation told in full, unless there is none or it is too long for that
     /// (more than 2,000 events: see [`System::story`](crate::System::story)).
     pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,
+    /// What came of each `sometimes` property.
+    pub goals: Vec<Goal>,
+    /// What handlers were seen to do, if the engine knows.
+    pub coverage: Option<Coverage>,
+    /// What makes the outcome say less than one may think.
+    pub warnings: Vec<String>,
     /// What the search did.
     pub statistics: Statistics,
 }
@@ -267,14 +293,20 @@ impl fmt::Display for Outcome {
     /// 100 columns, or that nothing is; then the statistics.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.violation, self.verdict) {
-            (Some(violation), _) => match &self.story {
-                Some(story) => {
-                    writeln!(f, "{}", violation.heading())?;
-                    let options = TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
-                    writeln!(f, "\n{}", story.text(&options))?;
+            (Some(violation), _) => {
+                match &self.story {
+                    Some(story) => {
+                        writeln!(f, "{}", violation.heading())?;
+                        let options =
+                            TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
+                        writeln!(f, "\n{}", story.text(&options))?;
+                    }
+                    None => write!(f, "{violation}")?,
                 }
-                None => write!(f, "{violation}")?,
-            },
+                if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
+                    writeln!(f, "minimised: {minimised}")?;
+                }
+            }
             (None, Verdict::Holds) if self.complete => writeln!(f, "holds, complete")?,
             (None, Verdict::Holds) => writeln!(f, "holds; stopped as soon as that was known")?,
             (None, _) => writeln!(
@@ -282,6 +314,12 @@ impl fmt::Display for Outcome {
                 "inconclusive: bounded by {}; no violation in what was covered",
                 self.bounded_by.map_or_else(|| "nothing".to_owned(), |bound| bound.to_string())
             )?,
+        }
+        for line in self.advice() {
+            writeln!(f, "{line}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
         }
         let statistics = &self.statistics;
         let mut parts = vec![self.engine.clone()];

@@ -95,7 +95,7 @@ pub(crate) fn replay<N: Node>(
 }
 
 /// Adds every world that an event of a run may lead to, and every way in which it may panic.
-fn follow<N: Node>(
+pub(super) fn follow<N: Node>(
     system: &System<N>,
     world: &World<N>,
     from: usize,
@@ -137,6 +137,11 @@ pub(crate) enum Ending {
 }
 
 impl<N: Node> Replayed<N> {
+    /// The worlds that the run may end in.
+    pub fn ends(&self) -> impl Iterator<Item = &World<N>> {
+        self.layers.last().into_iter().flatten().map(|way| &way.world)
+    }
+
     /// All ends that the run may have.
     pub fn endings(&self) -> impl Iterator<Item = Ending> + use<N> {
         let worlds = self.layers.last().map_or(0, Vec::len);

@@ -8,9 +8,10 @@ use super::changes::changes_between;
 use super::ledger::Ledger;
 use super::past::{culprits, last_change, mark_past};
 use super::replay::{Ending, Keep, Panicked, Replayed, Taken, does_not_replay, replay};
+use super::replayed::Target;
 use super::shown::Shown;
 use super::story::{Observed, Story, StoryEnding, StoryStart, StoryStep};
-use super::{Cause, Run, RunEvent, RunEventKind};
+use super::{Cause, Run, RunEvent, RunEventKind, Violation};
 use crate::engine::panicked;
 use crate::error::Error;
 use crate::model::event::Event;
@@ -66,6 +67,49 @@ impl<N: Node> System<N> {
         };
         guarded(told).unwrap_or_else(|message| Err(panicked(message)))
     }
+
+    /// Tells the run of a violation in full, with what its end shows.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// let system = System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);
+    /// let violation = system.check().violation.unwrap();
+    /// let story = system.violation_story(&violation).unwrap();
+    /// assert_eq!(story.ending.unwrap().reads, ["7"]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the run does not show the violation in this system as it is now, or user code breaks the
+    /// rules.
+    pub fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
+        let told = || {
+            self.validate()?;
+            tell_violation(self, violation)
+        };
+        guarded(told).unwrap_or_else(|message| Err(panicked(message)))
+    }
+}
+
+/// Tells the run of a violation.
+pub(crate) fn tell_violation<N: Node>(
+    system: &System<N>,
+    violation: &Violation,
+) -> Result<Story, Error> {
+    let property = Target::of(system, violation)?.property();
+    let shows = Shows { cause: &violation.cause, property };
+    // The number of the initial state may have changed since the run was saved.
+    let mut run = violation.run.clone();
+    if !run.start_choices.is_empty() {
+        run.start = World::start_number(system, &run.start_choices)?.unwrap_or(run.start);
+    }
+    Ok(confirm_and_tell(system, &run, shows)?.1)
 }
 
 /// Confirms by replay that a run ends as it should, and tells it. Returns also what the property

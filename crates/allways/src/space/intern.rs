@@ -44,6 +44,11 @@ impl<T: Eq + Hash, I: Clone> Interner<T, I> {
         Ok(number)
     }
 
+    /// The number of a value, if it has one.
+    pub fn number(&self, value: &T) -> Option<u32> {
+        self.read().numbers.get(value).copied()
+    }
+
     /// The value with this number.
     pub fn value(&self, number: u32) -> Arc<T> {
         Arc::clone(&self.read().values[number as usize].0)

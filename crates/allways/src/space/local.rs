@@ -26,6 +26,7 @@ use crate::model::rename::Renaming;
 use crate::model::run_event::RunEvent;
 use crate::model::step::{self, Done, Effect, End, guarded};
 use crate::model::system::System;
+use crate::model::tally::{Arms, add_choices};
 use crate::model::world::{self, Action, Start, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};
@@ -53,7 +54,7 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     pub(super) events: Vec<Interner<Event<N>, EventInfo>>,
     pub(super) steps: Vec<StepTable>,
     pub(super) views: Interner<(usize, Erased), ()>,
-    observers: Interner<(usize, Erased), u64>,
+    pub(super) observers: Interner<(usize, Erased), u64>,
     feeds: Interner<Feed<N>, ()>,
     crashes: Vec<EventId>,
     options: SpaceOptions,
@@ -62,6 +63,8 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     /// The same for events.
     pub(super) event_variants: Vec<Mutex<FxHashMap<u32, Vec<Event<N>>>>>,
     acts_alone: AtomicBool,
+    /// What handlers chose, for each event on which they did.
+    pub(super) arms: Mutex<FxHashMap<EventId, Arms>>,
     /// The keys of everything interned: no two things may have one.
     keys: Mutex<FxHashSet<u64>>,
     steps_computed: AtomicU64,
@@ -144,6 +147,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             variants: (0..nodes).map(|_| Mutex::default()).collect(),
             event_variants: (0..nodes).map(|_| Mutex::default()).collect(),
             acts_alone: AtomicBool::new(false),
+            arms: Mutex::default(),
             keys: Mutex::default(),
             steps_computed: AtomicU64::new(0),
             handler_executions: AtomicU64::new(0),
@@ -307,16 +311,16 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         for Effect { choices, end } in effects {
             let end = match end {
                 End::Panicked(message) => StepEnd::Panicked(message.into()),
-                End::Done(done) => {
-                    let next = self.next(id, event, done)?;
-                    let trivial = next.state == state && next.sends.is_empty();
-                    if trivial && next.feed == 0 && !next.stutter && !on_queue {
-                        continue;
-                    }
-                    StepEnd::Next(next)
-                }
+                End::Done(done) => StepEnd::Next(self.next(id, event, done)?),
             };
-            steps.push(Step { choices: choices.into(), end });
+            let changes = end.changes(state);
+            if !choices.is_empty() {
+                let mut arms = self.arms.lock().unwrap_or_else(PoisonError::into_inner);
+                add_choices(arms.entry(event_id).or_default(), &choices, changes);
+            }
+            if changes || on_queue {
+                steps.push(Step { choices: choices.into(), end });
+            }
         }
         Ok(steps.into())
     }
@@ -363,6 +367,14 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             return Ok(0);
         }
         self.feeds.intern(&Feed { node, event, outputs: kept }, |_| Ok(()))
+    }
+
+    /// The values that a property reads.
+    fn read(&self, property: usize, reads: &[u32]) -> Vec<Erased> {
+        match self.layout.properties[property].1 {
+            Some(_) => reads.iter().map(|&state| self.observers.value(state).1.clone()).collect(),
+            None => reads.iter().map(|&view| self.views.value(view).1.clone()).collect(),
+        }
     }
 
     fn see(&self, observer: usize, state: Erased, seen: Seen<'_, N>) -> Result<Erased, Error> {
@@ -496,11 +508,15 @@ impl<N: Node> Space for LocalSpace<'_, N> {
     }
 
     fn test(&self, property: usize, reads: &[u32]) -> Result<bool, Error> {
-        let values: Vec<Erased> = match self.layout.properties[property].1 {
-            Some(_) => reads.iter().map(|&state| self.observers.value(state).1.clone()).collect(),
-            None => reads.iter().map(|&view| self.views.value(view).1.clone()).collect(),
-        };
-        world::test(self.system, property, &values)
+        world::test(self.system, property, &self.read(property, reads))
+    }
+
+    fn conjunct_counts(&self) -> Vec<usize> {
+        self.system.properties.iter().map(|property| property.conjuncts.len()).collect()
+    }
+
+    fn conjuncts(&self, property: usize, reads: &[u32]) -> Result<u64, Error> {
+        world::conjuncts(self.system, property, &self.read(property, reads))
     }
 
     fn property_name(&self, property: usize) -> String {

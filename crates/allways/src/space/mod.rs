@@ -9,6 +9,7 @@
 //! A global state is a short vector of numbers (see [`vector::Layout`]); its fingerprint is the
 //! sum of the keys of its parts (see [`hash`]).
 
+mod coverage;
 pub(crate) mod exact;
 mod grid;
 pub(crate) mod hash;
@@ -84,6 +85,18 @@ pub(crate) struct Step {
 pub(crate) enum StepEnd {
     Next(Next),
     Panicked(Arc<str>),
+}
+
+impl StepEnd {
+    /// Whether anything could come of it, from this state.
+    pub fn changes(&self, from: StateId) -> bool {
+        match self {
+            StepEnd::Panicked(_) => true,
+            StepEnd::Next(next) => {
+                next.state != from || !next.sends.is_empty() || next.feed != 0 || next.stutter
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -162,6 +175,13 @@ pub(crate) trait Space: Send + Sync {
     /// Whether the test of a property is true of these views, one a node (or of this observer
     /// state).
     fn test(&self, property: usize, reads: &[u32]) -> Result<bool, Error>;
+
+    /// For each property, how many conjuncts it is known to be made of.
+    fn conjunct_counts(&self) -> Vec<usize>;
+
+    /// Which conjuncts of a property are true of these views (or of this observer state): a bit
+    /// for each.
+    fn conjuncts(&self, property: usize, reads: &[u32]) -> Result<u64, Error>;
 
     /// The name of a property.
     fn property_name(&self, property: usize) -> String;

@@ -5,6 +5,7 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
+mod minimised;
 mod node;
 mod plan;
 mod reference;
@@ -35,7 +36,12 @@ fn cases() -> ProptestConfig {
 
 /// The oracle.
 fn classic() -> Options {
-    Options { engine: Engine::Global, search: Search::Classic, threads: 1, ..Options::default() }
+    Options { engine: Engine::Global, search: Search::Classic, threads: 1, ..as_found() }
+}
+
+/// Runs as the engine found them.
+fn as_found() -> Options {
+    Options { minimise: false, ..Options::default() }
 }
 
 /// Engines that must agree with the oracle in everything.
@@ -46,7 +52,7 @@ fn configurations() -> Vec<(String, Options)> {
             for exact in [false, true] {
                 let name = format!("{search:?}, {threads} threads, exact {exact}");
                 let engine = Engine::Global;
-                all.push((name, Options { engine, search, threads, exact, ..Options::default() }));
+                all.push((name, Options { engine, search, threads, exact, ..as_found() }));
             }
         }
     }
@@ -79,6 +85,30 @@ fn with_properties(plan: &Plan, which: [bool; 3]) -> System<TableNode> {
             .never_stuck("allowed", state(), move |states| allowed_at_end.contains(&states[0]));
     }
     system
+}
+
+/// The system with a goal of four conjuncts, and something that keeps a search from stopping when it
+/// is reached.
+fn with_goal(plan: &Plan) -> System<TableNode> {
+    let (first, last) = plan.properties.wanted;
+    let forbidden = plan.properties.forbidden;
+    system(plan).always("anything", state(), |_| true).sometimes_all(
+        "all at once",
+        state(),
+        [
+            conjunct("first", move |states: &[u8]| states[0] == first),
+            conjunct("last", move |states: &[u8]| states.last() == Some(&last)),
+            conjunct("different", |states: &[u8]| states.first() != states.last()),
+            conjunct("nobody", move |states: &[u8]| !states.contains(&forbidden.0)),
+        ],
+    )
+}
+
+/// What of a goal does not depend on the order of a search.
+fn seen(outcome: &Outcome) -> (bool, Vec<bool>, Option<usize>) {
+    let goal = &outcome.goals[0];
+    let conjuncts = goal.conjuncts.iter().map(|conjunct| conjunct.first_true.is_some()).collect();
+    (goal.reached.is_some(), conjuncts, goal.nearest.as_ref().map(|nearest| nearest.met.len()))
 }
 
 /// The length of the shortest violating run, by searching deeper and deeper.
@@ -157,6 +187,42 @@ proptest! {
             let (counts, expected) = (&outcome.statistics, &oracle.statistics);
             prop_assert_eq!(counts.unique_states, expected.unique_states, "{}", name);
             prop_assert_eq!(counts.generated_states, expected.generated_states, "{}", name);
+            prop_assert_eq!(&outcome.coverage, &oracle.coverage, "{}", name);
+            prop_assert_eq!(counts.frontier, Some(0), "{}", name);
+            if options.search == Search::Bfs {
+                let levels: u64 = counts.levels.iter().sum();
+                prop_assert_eq!(Some(levels), counts.unique_states, "{}", name);
+                prop_assert_eq!(counts.levels.len() as u64, counts.depth.unwrap() + 1, "{}", name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_search_sees_the_same_of_a_goal(plan in plan()) {
+        let system = with_goal(&plan);
+        let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.bounded_by.is_none());
+        prop_assume!(oracle.violation.as_ref().is_none_or(|v| v.cause == Cause::NeverReached));
+        let expected = seen(&oracle);
+        for (name, options) in configurations() {
+            let outcome = check(&system, &options)?;
+            prop_assert_eq!(&seen(&outcome), &expected, "{}", name);
+            if let Some(nearest) = &outcome.goals[0].nearest {
+                let nearest_depth = nearest.run.events.len() as u64;
+                prop_assert!(nearest_depth <= outcome.statistics.depth.unwrap(), "{}", name);
+            }
+        }
+        // Breadth-first, what is seen first is seen after as few events as possible.
+        let breadth_first = check(&system, &Options { search: Search::Bfs, ..classic() })?;
+        for (conjunct, seen) in breadth_first.goals[0].conjuncts.iter().enumerate() {
+            let Some(first) = seen.first_true else { continue };
+            for (max_depth, sees) in [(Some(first), true), (first.checked_sub(1), false)] {
+                if max_depth.is_some() {
+                    let bounded = check(&system, &Options { max_depth, ..classic() })?;
+                    let there = bounded.goals[0].conjuncts[conjunct].first_true;
+                    prop_assert_eq!(there.is_some(), sees, "{} within {:?}", &seen.name, max_depth);
+                }
+            }
         }
     }
 
@@ -259,6 +325,12 @@ proptest! {
                 prop_assert_eq!(&recorded, &expected, "{}", name);
                 let (count, expected) = (&outcome.statistics, &oracle.statistics);
                 prop_assert_eq!(count.unique_states, expected.unique_states, "{}", name);
+                prop_assert_eq!(Some(count.levels.iter().sum()), count.unique_states, "{}", name);
+                // At the bound, all that is there waits.
+                let bounded = outcome.bounded_by.is_some();
+                let last = count.levels.last().copied().unwrap_or_default();
+                let waiting = if bounded { last } else { 0 };
+                prop_assert_eq!(count.frontier, Some(waiting), "{}", name);
             }
         }
     }
@@ -274,7 +346,7 @@ proptest! {
             max_depth: Some(50),
             runs: 20,
             seed,
-            ..Options::default()
+            ..as_found()
         };
         let (met, outcome) = explore(&plan, &walk)?;
         match oracle.verdict {

@@ -41,6 +41,7 @@ pub(crate) fn search(shared: &Shared<'_>) -> Result<(), Error> {
         shared.depth.store(depth, Relaxed);
         let frontier = chunks.iter().map(|chunk| chunk.count).sum();
         shared.pulse(frontier, level.bytes());
+        shared.levels.lock().unwrap_or_else(PoisonError::into_inner).push(frontier);
         let todo = Todo::new(chunks);
         let probe = depth >= shared.budget.max_depth;
         if todo.chunks.len() == 1 || workers.len() == 1 {
@@ -171,6 +172,7 @@ impl<'a> Breadth<'a> {
                 self.probe(&batch)?;
             } else {
                 shared.generated.fetch_add(generated, Relaxed);
+                shared.expanded.fetch_add(batch.states.len() as u64, Relaxed);
                 self.insert(&batch, session)?;
             }
         }
@@ -187,7 +189,7 @@ impl<'a> Breadth<'a> {
         probe: bool,
         batch: &mut Batch,
     ) -> Result<u64, Error> {
-        let mut unlisted = 0;
+        let (mut unlisted, mut asleep) = (0, 0);
         while batch.states.len() < TOGETHER {
             let words = batch.words.len();
             let Some(read) = chunk.next(cursor, &mut batch.words) else { break };
@@ -204,6 +206,7 @@ impl<'a> Breadth<'a> {
             let expander = &mut self.worker.expander;
             let expansion = expander.expand(vector, fingerprint, mark, number, &mut candidates)?;
             unlisted += expansion.stutters + expansion.asleep;
+            asleep += expansion.asleep;
             let found = &candidates[first..];
             if let Some(session) = session {
                 self.worker.prefetch(found, session);
@@ -215,6 +218,7 @@ impl<'a> Breadth<'a> {
             }
         }
         batch.candidates = candidates;
+        self.worker.shared.asleep.fetch_add(asleep, Relaxed);
         Ok(unlisted)
     }
 

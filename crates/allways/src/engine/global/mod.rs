@@ -24,6 +24,7 @@ use crate::model::system::System;
 use crate::outcome::Statistics;
 use crate::space::Space;
 use crate::space::local::{LocalSpace, SpaceOptions};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use worker::Shared;
@@ -44,10 +45,12 @@ pub(crate) fn search<N: Node>(
             exact: options.exact,
         },
     )?;
-    let findings = explore(&space, options, budget, symmetry)?;
+    let mut findings = explore(&space, options, budget, symmetry)?;
     if options.verify_aux {
         space.verify_aux()?;
     }
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
     Ok(findings)
 }
 
@@ -90,7 +93,7 @@ fn explore(
         Search::Bfs | Search::Classic => bfs::search(&shared)?,
     }
     let mut statistics = statistics(space, &shared, options);
-    let ends = shared.into_ends();
+    let (ends, goals) = shared.into_ends();
     if let Some(error) = ends.error {
         return Err(error);
     }
@@ -112,7 +115,24 @@ fn explore(
     let stopped_early =
         nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())));
     let bound = if stopped_early { None } else { ends.bound };
-    Ok(Findings { violation, witnesses, bound, stopped_early, statistics })
+    let goals = goals.into_goals().into_iter().map(|goal| {
+        let found = goal.found();
+        found.with_run(|path| rebuild::run(space, &path, symmetry))
+    });
+    let goals = goals.collect::<Result<_, _>>()?;
+    let rest = Findings::default();
+    Ok(Findings { violation, witnesses, bound, stopped_early, statistics, goals, ..rest })
+}
+
+/// How many states there are at each depth, as far as all are known.
+fn levels(shared: &Shared<'_>, unique: u64) -> Vec<u64> {
+    let mut levels = shared.levels.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let known = levels.iter().sum();
+    // If the last level was expanded to its end, the next one is known, too.
+    if !levels.is_empty() && shared.expanded.load(Relaxed) == known && unique > known {
+        levels.push(unique - known);
+    }
+    levels
 }
 
 fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Statistics {
@@ -126,6 +146,7 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
         unique_states: Some(unique),
         generated_states: Some(generated),
         transitions: Some(generated.saturating_sub(shared.initial.load(Relaxed))),
+        asleep: Some(shared.asleep.load(Relaxed)),
         handler_executions: Some(costs.handler_executions),
         guard_executions: Some(costs.guard_executions),
         memo_lookups: Some(shared.lookups.load(Relaxed)),
@@ -133,6 +154,11 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
         local_states: Some(costs.local_states),
         local_events: Some(costs.local_events),
         depth: Some(shared.depth.load(Relaxed)),
+        frontier: Some(match shared.is_bounded() || shared.is_over() {
+            true => unique.saturating_sub(shared.expanded.load(Relaxed)),
+            false => 0,
+        }),
+        levels: levels(shared, unique),
         stack_pushes: depth_first.then(|| shared.stack_pushes.load(Relaxed)),
         user_time: Some(Duration::from_nanos(costs.user_nanos)),
         // Among n states each pair collides with probability 2^-64.

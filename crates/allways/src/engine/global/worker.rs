@@ -4,6 +4,7 @@
 use crate::engine::budget::Budget;
 use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Touches};
+use crate::engine::goals::{Goals, Sightings};
 use crate::engine::{FoundWhat, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
@@ -42,7 +43,7 @@ impl Path {
         self
     }
 
-    /// The number of events.
+    /// One more than the number of events.
     fn len(&self) -> usize {
         self.tags.len() + usize::from(self.panic.is_some())
     }
@@ -63,6 +64,8 @@ pub(crate) struct Shared<'a> {
     /// Whether a level is finished after a violation was found in it.
     finish_level: bool,
     pub generated: AtomicU64,
+    /// How many of them were not followed: see [`commute`](crate::engine::commute).
+    pub asleep: AtomicU64,
     /// What would have been generated beyond the depth bound.
     pub probed: AtomicU64,
     /// How many initial states there are.
@@ -71,6 +74,11 @@ pub(crate) struct Shared<'a> {
     pub stack_pushes: AtomicU64,
     pub lookups: AtomicU64,
     pub misses: AtomicU64,
+    /// How many states were expanded.
+    pub expanded: AtomicU64,
+    /// Breadth-first: how many states there are at each depth, where all are known.
+    pub levels: Mutex<Vec<u64>>,
+    pub goals: Sightings<Path>,
     memo_bytes: AtomicU64,
     ends: Mutex<Ends>,
     witnessed: Vec<AtomicBool>,
@@ -107,12 +115,16 @@ impl<'a> Shared<'a> {
             finish_level: breadth_first
                 && space.layout().properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             generated: AtomicU64::new(0),
+            asleep: AtomicU64::new(0),
             probed: AtomicU64::new(0),
             initial: AtomicU64::new(0),
             depth: AtomicU64::new(0),
             stack_pushes: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            expanded: AtomicU64::new(0),
+            levels: Mutex::default(),
+            goals: Sightings::new(space),
             memo_bytes: AtomicU64::new(0),
             ends: Mutex::new(Ends { witnesses: vec![None; properties], ..Ends::default() }),
             witnessed: (0..properties).map(|_| AtomicBool::new(false)).collect(),
@@ -123,8 +135,8 @@ impl<'a> Shared<'a> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn into_ends(self) -> Ends {
-        self.ends.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub fn into_ends(self) -> (Ends, Sightings<Path>) {
+        (self.ends.into_inner().unwrap_or_else(PoisonError::into_inner), self.goals)
     }
 
     /// How many distinct states there are so far.
@@ -227,6 +239,7 @@ pub(crate) struct Worker<'a> {
     /// Whether there is a property that forbids terminal states.
     pub watches_stuck: bool,
     told_bytes: u64,
+    goals: Option<Goals>,
 }
 
 /// A state that turned out to be new.
@@ -250,6 +263,7 @@ impl<'a> Worker<'a> {
             sorted: Vec::new(),
             watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             told_bytes: 0,
+            goals: Goals::new(shared.space),
         }
     }
 
@@ -437,10 +451,13 @@ impl<'a> Worker<'a> {
                 let here = self.expander.memo.test(property, layout, vector)?;
                 if here != self.expander.memo.test(property, layout, &other)? {
                     let name = self.shared.space.property_name(property);
-                    return Err(Error::System(format!(
-                        "property `{name}` tells nodes apart that are declared interchangeable"
-                    )));
+                    return Err(tells_apart(&name));
                 }
+            }
+            if let Some(goals) = &mut self.goals
+                && let Some(name) = goals.differ(self.shared.space, vector, &other)?
+            {
+                return Err(tells_apart(&name));
             }
         }
         Ok(())
@@ -467,7 +484,23 @@ impl<'a> Worker<'a> {
                 PropertyKind::NeverStuck => {}
             }
         }
-        Ok(())
+        match &self.goals {
+            None => Ok(()),
+            Some(_) => self.look_at_goals(vector, path),
+        }
+    }
+
+    /// Notes which conjuncts of the goals are true in a new state.
+    #[cold]
+    fn look_at_goals(&mut self, vector: &[u32], path: impl Fn() -> Path) -> Result<(), Error> {
+        let Some(goals) = &mut self.goals else { return Ok(()) };
+        let shared = self.shared;
+        goals.look(shared.space, vector, |goal, combination| {
+            if !shared.goals.knows(goal, combination) {
+                let path = path();
+                shared.goals.report(goal, combination, (0, path.len() as u64 - 1), path);
+            }
+        })
     }
 
     /// Reports the panics among candidates, and the state if it is stuck and must not be.
@@ -550,6 +583,12 @@ impl<'a> Worker<'a> {
         self.shared.memo_bytes.fetch_add(bytes.wrapping_sub(self.told_bytes), Relaxed);
         self.told_bytes = bytes;
     }
+}
+
+fn tells_apart(property: &str) -> Error {
+    Error::System(format!(
+        "property `{property}` tells nodes apart that are declared interchangeable"
+    ))
 }
 
 impl Drop for Worker<'_> {

@@ -1,7 +1,7 @@
 //! What the end of a story shows, in words.
 
+use super::sentences::Said;
 use super::text::{Signs, Style};
-use super::words::Said;
 use crate::model::property::PropertyKind;
 use crate::outcome::past::last_change;
 use crate::outcome::shown::Shown;

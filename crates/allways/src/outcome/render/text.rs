@@ -7,7 +7,7 @@
 use super::ending;
 use super::lanes::{Cells, Lanes, mark_of};
 use super::measure::{clip, width, wrap};
-use super::words::{self, Said};
+use super::sentences::{self, Said};
 use crate::outcome::past::last_change;
 use crate::outcome::story::Story;
 use crate::outcome::{RunEventKind, grouped};
@@ -303,7 +303,7 @@ impl Page {
     fn starts(&mut self, story: &Story) {
         let mut states: Vec<(Vec<usize>, String)> = Vec::new();
         for (node, start) in story.starts.iter().enumerate() {
-            let state = words::relevant(&start.state);
+            let state = sentences::relevant(&start.state);
             match states.iter_mut().find(|(_, other)| *other == state) {
                 Some((nodes, _)) => nodes.push(node),
                 None => states.push((vec![node], state)),
@@ -331,7 +331,7 @@ impl Page {
     fn what_starts_do(&mut self, story: &Story, lanes: Option<&Lanes>, column: usize) {
         let mut groups: Vec<(Vec<usize>, Vec<Said>)> = Vec::new();
         for node in 0..story.starts.len() {
-            let details = words::start(story, node, self.signs);
+            let details = sentences::start(story, node, self.signs);
             match groups.iter_mut().find(|(_, other)| *other == details) {
                 _ if details.is_empty() => {}
                 Some((nodes, _)) => nodes.push(node),
@@ -399,7 +399,7 @@ impl Page {
         let number = format!("{blame}{number:>room$}", room = gutter - 3);
         let across = matches!(step.event.kind, RunEventKind::Partition | RunEventKind::Heal);
         let (mark, _) = mark_of(step.event.kind, step.panic.is_some(), self.signs);
-        let mut text = words::event(story, at);
+        let mut text = sentences::event(story, at);
         if lanes.is_none() {
             let node = step.event.node.filter(|_| step.event.kind != RunEventKind::Drop);
             let node = node.map(|node| format!("node {node} "));
@@ -438,7 +438,8 @@ impl Page {
             }
         }
         if matters {
-            let details = words::details(story, step, self.signs, room.saturating_sub(2).max(1));
+            let details =
+                sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
             self.details(lanes.as_deref(), &details, column, dimmed);
         }
     }

@@ -1,231 +1,201 @@
-//! A step and the end of a story in words: what stands beside the diagram.
+//! Words that several formats share, and text made safe to put into them.
 
-use super::measure::{clip, width, wrap};
-use super::text::{Signs, Style};
-use crate::outcome::RunEventKind;
-use crate::outcome::changes::changes;
-use crate::outcome::shown::Shown;
-use crate::outcome::story::{Change, Story, StoryStep};
+use super::measure;
+use crate::outcome::story::{Change, Story, StoryEnding, StoryStep};
+use crate::outcome::{Cause, RunEventKind};
 
-/// A line of text and how it looks; it may be too long, and may be cut after so many lines.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Said {
-    pub text: String,
-    pub style: Style,
-    pub lines: usize,
-}
-
-fn said(text: String, style: Style, lines: usize) -> Said {
-    Said { text, style, lines }
-}
-
-/// What happens at a step.
-pub(crate) fn event(story: &Story, at: usize) -> String {
-    let step = &story.steps[at];
-    let event = &step.event;
-    let what = &event.what;
-    let envelope = step.envelope.map(|number| &story.envelopes[number]);
-    let sent = match envelope.map(|envelope| envelope.sent_at) {
-        None => String::new(),
-        Some(None) => ", sent at the start".to_owned(),
-        Some(Some(step)) => format!(", sent at {}", step + 1),
-    };
-    let from = event.from.unwrap_or_default();
-    match event.kind {
-        RunEventKind::Message | RunEventKind::Duplicate => {
-            let again = envelope.is_some_and(|e| e.handled_at.first().is_some_and(|&f| f < at));
-            let again = if again { ", handled once more" } else { "" };
-            let copy = match event.kind {
-                RunEventKind::Duplicate => "; a copy stays in flight",
-                _ => "",
-            };
-            let node = event.node.unwrap_or_default();
-            let lost = match step.envelope.is_some_and(|number| step.lost.contains(&number)) {
-                true => format!("; lost, node {node} is down"),
-                false => String::new(),
-            };
-            // Where it came from stays on one line.
-            let origin = format!("from {from}{sent}").replace(' ', "\u{a0}");
-            format!("{what} {origin}{again}{copy}{lost}")
-        }
-        RunEventKind::Timer => format!("timer {what}"),
-        RunEventKind::Call => format!("call {what}"),
-        RunEventKind::Crash => "crashes".to_owned(),
-        RunEventKind::Restart => "restarts".to_owned(),
-        RunEventKind::Drop => {
-            let to = event.node.unwrap_or_default();
-            format!("{what} from {from} to {to} is dropped{sent}")
-        }
-        RunEventKind::Partition => format!("the network parts: {}", groups(story, what)),
-        RunEventKind::Heal => "the partition heals".to_owned(),
-    }
-}
-
-/// The groups of a partition: `0 | 1, 2`. Nodes that are in none form one more.
-fn groups(story: &Story, what: &str) -> String {
-    let Shown::List(groups) = Shown::read(what) else { return what.to_owned() };
-    let mut named = Vec::new();
-    let mut parts = Vec::new();
-    for group in &groups {
-        let Shown::List(nodes) = group else { return what.to_owned() };
-        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-        parts.push(nodes.join(", "));
-        named.extend(nodes);
-    }
-    let rest = (0..story.nodes.len()).map(|node| node.to_string());
-    let rest: Vec<String> = rest.filter(|node| !named.contains(node)).collect();
-    if !rest.is_empty() {
-        parts.push(rest.join(", "));
-    }
-    parts.join(" | ")
-}
-
-/// What a step did, besides happening; `room` is how wide a line is.
-pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usize) -> Vec<Said> {
-    let mut all = Vec::new();
-    if !step.event.choices.is_empty() {
-        all.push(said(format!("chooses {}", listed(&step.event.choices)), Style::Plain, 2));
-    }
-    let changed = step.changes.iter().filter(|change| !change.auxiliary);
-    all.extend(changed.map(|change| said(fitted(change, signs, room, 3), Style::Change, 3)));
-    all.extend(sends(story, &step.sent, step, signs));
-    all.extend(timers(&step.timers_set, &step.timers_cancelled, step.event.kind));
-    all.extend(outputs(&step.outputs));
-    let sent_now = |number: &&usize| step.sent.contains(number) || step.envelope == Some(**number);
-    for &number in step.lost.iter().filter(|number| !sent_now(number)) {
-        let envelope = &story.envelopes[number];
-        let from = envelope.from.unwrap_or_default();
-        let text =
-            format!("{} {} from {from} to {} is lost", signs.lost, envelope.what, envelope.to);
-        all.push(said(text, Style::Fault, 2));
-    }
-    for observed in &step.observed {
-        let name = &story.observers[observed.observer];
-        let changes: Vec<String> = changes(&observed.before, &observed.after)
-            .iter()
-            .map(|change| signs.plain(&change.to_string()))
-            .collect();
-        let text = format!("{name}: {}", changes.join(", "));
-        // A long history says at every step what the steps say anyway.
-        if width(&text) <= room {
-            all.push(said(text, Style::Dim, 1));
-        }
-    }
-    if let Some(message) = &step.panic {
-        all.push(said(format!("panics: {message}"), Style::Fault, 4));
-    }
-    all
-}
-
-/// A state as it is shown, without what is auxiliary.
-pub(crate) fn relevant(state: &str) -> String {
-    fn without(shown: Shown) -> Shown {
-        let is_aux = |value: &Shown| matches!(value, Shown::Tuple { name, items } if name == "Aux" && items.len() == 1);
-        match shown {
-            Shown::Struct { name, fields } => {
-                let kept = fields.into_iter().filter(|(_, value)| !is_aux(value));
-                let fields: Vec<_> = kept.map(|(name, value)| (name, without(value))).collect();
-                match fields.is_empty() {
-                    true => Shown::Atom(name),
-                    false => Shown::Struct { name, fields },
-                }
-            }
-            Shown::Tuple { name, items } => {
-                let items = items.into_iter().map(without).collect();
-                Shown::Tuple { name, items }
-            }
-            other => other,
-        }
-    }
-    match state.contains("Aux(") {
-        true => without(Shown::read(state)).to_string(),
-        false => state.to_owned(),
-    }
-}
-
-/// What a node does while it starts, besides starting.
-pub(crate) fn start(story: &Story, node: usize, signs: &Signs) -> Vec<Said> {
-    let start = &story.starts[node];
-    let mut all = Vec::new();
-    if !start.choices.is_empty() {
-        all.push(said(format!("chooses {}", listed(&start.choices)), Style::Plain, 2));
-    }
-    let sends = grouped_sends(story, &start.sent).into_iter();
-    all.extend(sends.map(|(to, what)| said(sent_to(&to, &what, signs), Style::Send, 3)));
-    all.extend(timers(&start.timers, &[], RunEventKind::Restart));
-    all.extend(outputs(&start.outputs));
-    all
-}
-
-fn listed(items: &[impl ToString]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// A change that is not longer than so many lines, if that can be.
-fn fitted(change: &Change, signs: &Signs, room: usize, lines: usize) -> String {
-    let fits = |text: &str| wrap(text, room, 4, lines + 1, signs.ellipsis).len() <= lines;
-    let mut text = change.to_string();
-    let mut rest = lines * room;
-    // Lines are not filled to their ends, so how much fits is found by trying.
-    while !fits(&signs.plain(&text)) && rest > 8 {
-        rest -= 4;
-        // What is now matters more than what was.
-        let after = width(&change.after).min(rest * 2 / 3);
-        let before = width(&change.before).min(rest - after);
-        let after = width(&change.after).min(rest - before);
-        text = Change {
-            path: clip(&change.path, rest, signs.ellipsis),
-            before: clip(&change.before, before, signs.ellipsis),
-            after: clip(&change.after, after, signs.ellipsis),
-            auxiliary: change.auxiliary,
-        }
-        .to_string();
-    }
-    text
-}
-
-/// What was sent, equal messages together: for each the receivers and the message.
-fn grouped_sends(story: &Story, sent: &[usize]) -> Vec<(Vec<usize>, String)> {
-    let mut groups: Vec<(Vec<usize>, String)> = Vec::new();
-    for envelope in sent.iter().map(|&number| &story.envelopes[number]) {
-        if envelope.from.is_none() {
-            continue;
-        }
-        match groups.iter_mut().find(|(_, what)| *what == envelope.what) {
-            Some((to, _)) => to.push(envelope.to),
-            None => groups.push((vec![envelope.to], envelope.what.clone())),
-        }
-    }
-    groups
-}
-
-fn sent_to(to: &[usize], what: &str, signs: &Signs) -> String {
-    format!("{} {}: {what}", signs.to, listed(to))
-}
-
-fn sends(story: &Story, sent: &[usize], step: &StoryStep, signs: &Signs) -> Vec<Said> {
-    let (lost, kept): (Vec<usize>, Vec<usize>) =
-        sent.iter().partition(|number| step.lost.contains(number));
-    let mut all = Vec::new();
-    for (to, what) in grouped_sends(story, &kept) {
-        all.push(said(sent_to(&to, &what, signs), Style::Send, 3));
-    }
-    for (to, what) in grouped_sends(story, &lost) {
-        let text = format!("{} {}", sent_to(&to, &what, signs), signs.lost);
-        all.push(said(format!("{text} lost to the partition"), Style::Fault, 3));
-    }
-    all
-}
-
-fn timers(set: &[String], cancelled: &[String], kind: RunEventKind) -> Vec<Said> {
-    let cancels = if kind == RunEventKind::Crash { "loses timer" } else { "cancels timer" };
-    [("sets timer", set), (cancels, cancelled)]
-        .into_iter()
-        .filter(|(_, timers)| !timers.is_empty())
-        .map(|(what, timers)| said(format!("{what} {}", timers.join(", ")), Style::Timer, 2))
+/// Text in one line without characters that a format or a terminal could take for commands:
+/// control characters, and those that change the direction of what follows.
+pub(super) fn plain(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\t' | '\r' => Some(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => None,
+            c if c.is_control() => None,
+            c => Some(c),
+        })
         .collect()
 }
 
-fn outputs(outputs: &[String]) -> Vec<Said> {
-    outputs.iter().map(|output| said(format!("outputs {output}"), Style::Call, 3)).collect()
+/// As [`plain`], but lines stay lines.
+pub(super) fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// Text as the content or an attribute of XML or HTML, without control characters.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// At most this many columns, the last an ellipsis if something is left out.
+pub(super) fn clip(text: &str, length: usize) -> String {
+    measure::clip(text, length, "…")
+}
+
+/// The text in lines of at most this many columns; what does not fit into `lines` lines is left out.
+pub(super) fn wrap(text: &str, length: usize, lines: usize) -> Vec<String> {
+    measure::wrap(text, length, 0, lines, "…")
+}
+
+/// What something is called where there is room for `length` characters: all of it if it fits,
+/// otherwise the name of its variant.
+pub(super) fn short(what: &str, length: usize) -> String {
+    let what = plain(what);
+    let what = what.trim();
+    if what.chars().count() <= length {
+        return what.to_owned();
+    }
+    let name: String = what.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    clip(if name.is_empty() { what } else { &name }, length)
+}
+
+/// What the run shows, in one line.
+pub(super) fn headline(story: &Story) -> String {
+    let Some(ending) = &story.ending else {
+        return match story.steps.len() {
+            1 => "a run of 1 event".to_owned(),
+            events => format!("a run of {events} events"),
+        };
+    };
+    let name = plain(&ending.property);
+    match ending.cause {
+        Some(Cause::Panic) => format!("violated: a handler panicked: {name}"),
+        Some(Cause::NeverReached) => {
+            format!("violated: sometimes `{name}`: no reachable state satisfies it")
+        }
+        Some(_) => match ending.kind {
+            Some(kind) => format!("violated: {kind} `{name}`"),
+            None => format!("violated: `{name}`"),
+        },
+        None => match ending.kind {
+            Some(kind) => format!("{kind} `{name}` holds at the end"),
+            None => format!("`{name}` holds at the end"),
+        },
+    }
+}
+
+/// What the run ends with, as a heading for what the property reads there.
+pub(super) fn reads_heading(ending: &StoryEnding) -> &'static str {
+    match (&ending.cause, ending.reads.is_empty()) {
+        (_, true) => "",
+        (Some(_), _) => "what breaks it, at the end",
+        (None, _) => "what it reads at the end",
+    }
+}
+
+/// Who each of [`StoryEnding::reads`] is of.
+pub(super) fn reader<'a>(story: &'a Story, ending: &StoryEnding, index: usize) -> &'a str {
+    let names = if ending.observer.is_some() { &story.observers } else { &story.nodes };
+    names.get(ending.observer.unwrap_or(index)).map_or("", |name| name)
+}
+
+/// Whether what is read there breaks the property.
+pub(super) fn breaks(ending: &StoryEnding, index: usize) -> bool {
+    ending.cause.is_some() && (ending.observer.is_some() || ending.culprits.contains(&index))
+}
+
+/// Whether the run ends in a violation with this step.
+pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
+    step + 1 == story.steps.len() && story.ending.as_ref().is_some_and(|end| end.cause.is_some())
+}
+
+/// What the step changed, one line each of at most this many characters, auxiliary fields left out.
+pub(super) fn changes(step: &StoryStep, length: usize) -> Vec<String> {
+    let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
+        .map(|change| change_line(change, length))
+        .collect();
+    let mut more = |what: &str, texts: &[String]| {
+        lines.extend(texts.iter().map(|text| clip(&format!("{what} {}", plain(text)), length)));
+    };
+    more("tells the world", &step.outputs);
+    more("sets timer", &step.timers_set);
+    more("cancels timer", &step.timers_cancelled);
+    more("panics:", step.panic.as_slice());
+    lines
+}
+
+/// A change in one line; if it is too long, something of both what was and what is.
+fn change_line(change: &Change, length: usize) -> String {
+    let line = plain(&change.to_string());
+    let (before, after) = (plain(&change.before), plain(&change.after));
+    let whole = line.chars().count();
+    if whole <= length || before.is_empty() || after.is_empty() {
+        return clip(&line, length);
+    }
+    let path = if change.path.is_empty() { String::new() } else { plain(&change.path) + ": " };
+    let path = clip(&path, length / 2);
+    let room = length.saturating_sub(path.chars().count() + 3);
+    let (long, short) = (before.chars().count(), after.chars().count());
+    // What one does not need is the other's.
+    let for_before = long.min((room / 2).max(room.saturating_sub(short)));
+    let before = clip(&before, for_before);
+    let after = clip(&after, room.saturating_sub(before.chars().count()));
+    format!("{path}{before} → {after}")
+}
+
+/// Whether the step is the loss of what would have been handled.
+pub(super) fn is_lost(step: &StoryStep) -> bool {
+    step.event.kind == RunEventKind::Drop
+        || step.envelope.is_some_and(|envelope| step.lost.contains(&envelope))
+}
+
+/// The class of a kind of event in SVG and HTML.
+pub(super) fn class(kind: RunEventKind) -> &'static str {
+    match kind {
+        RunEventKind::Message | RunEventKind::Duplicate => "message",
+        RunEventKind::Timer => "timer",
+        RunEventKind::Call => "call",
+        RunEventKind::Crash => "crash",
+        RunEventKind::Restart => "restart",
+        RunEventKind::Drop => "drop",
+        RunEventKind::Partition => "partition",
+        RunEventKind::Heal => "heal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_and_markup_do_not_survive() {
+        assert_eq!(
+            escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"),
+            "a&lt;b&gt;&amp;&quot;&#39;[31m z"
+        );
+    }
+
+    #[test]
+    fn a_long_change_shows_something_of_both_sides() {
+        let change = |before: &str, after: &str| Change {
+            path: "role".to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+            auxiliary: false,
+        };
+        let line = change_line(&change("Idle", "Preparing { value: 1 }"), 24);
+        assert_eq!(line, "role: Idle → Preparing…");
+        let line = change_line(&change("Preparing { value: 1 }", "Idle"), 24);
+        assert_eq!(line, "role: Preparing… → Idle");
+        let line = change_line(&change("Preparing { value: 1 }", "Proposing { value: 1 }"), 29);
+        assert_eq!(line, "role: Preparing… → Proposing…");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_called_by_its_variant() {
+        assert_eq!(short("Accept { value: 10 }", 9), "Accept");
+        assert_eq!(short("Ack(1)", 9), "Ack(1)");
+        assert_eq!(short("(1, 2, 3, 4)", 5), "(1,…");
+    }
 }

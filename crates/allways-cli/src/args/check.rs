@@ -1,46 +1,14 @@
-//! The arguments: what there is, what it is called, and the help that a newcomer works from.
+//! The arguments of `allways check`. Each flag is an environment variable too.
 
+use super::Color;
+use super::values::{at_least_one, setting, threads, truth, whole};
 use allways::{Engine, Options, Search, parse_bytes, parse_seconds};
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, ValueHint};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More threads than this help nobody.
-const MAX_THREADS: u64 = 1024;
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  every property holds
-  1  a property is violated
-  2  wrong usage or input: nothing was checked
-  3  inconclusive: a bound was reached, and no violation was found until then";
-
-const HELP: &str = "\
-Examples:
-  allways list                                  what there is to check
-  allways check paxos                           check a system as it is
-  allways check paxos --set bug=last-promise    bring back a known mistake, and see its run
-  allways check zab --max-seconds 60            stop after a minute with what is known by then
-  allways check --help                          engines, bounds, exit codes";
-
-const LIST_HELP: &str = "\
-Examples:
-  allways list                                  all systems
-  allways list paxos                            one of them
-  allways list --json | jq '.systems[].name'
-
-What is listed:
-  parameters  with their defaults and ranges; change one with `check SYSTEM --set name=value`
-  bugs        known mistakes; bring one back with `check SYSTEM --set bug=NAME`, and the other
-              parameters default to the smallest that show it
-  properties  `always` holds in every reachable global state, `sometimes` in at least one,
-              `never stuck` allows a global state without successors only where it says so
-
-Exit codes:
-  0  listed
-  2  wrong usage or input";
-
-const CHECK_HELP: &str = "\
+pub(super) const HELP: &str = "\
 Engines:
   auto     picks one that fits
   global   stateful search over global states; complete, unless a bound ends it
@@ -60,53 +28,22 @@ Examples:
   allways check two-phase-commit --set rms=9 --symmetry
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
   allways check tree --json                     the outcome for programs
+  allways check tree --coverage --junit tree.xml
+  allways check register --set bug=minority-read --save out
   ALLWAYS_THREADS=1 allways check register      a flag given by its environment variable
 
-Ctrl-C stops the search with what it has (inconclusive); a second Ctrl-C kills it.
+Ctrl-C (or SIGTERM) stops the search with what it has: inconclusive, exit code 3. A second one
+ends the process at once, exit code 130.
 ";
-
-/// Checks distributed systems as they are implemented: every order of messages, every crash.
-#[derive(Parser)]
-#[command(
-    name = "allways",
-    version,
-    after_help = format!("{HELP}\n\n{EXIT_CODES}"),
-    arg_required_else_help = true,
-    subcommand_required = true,
-    disable_help_subcommand = true,
-    max_term_width = 100
-)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Shows the systems, their parameters with defaults, their bugs and their properties.
-    #[command(after_help = LIST_HELP)]
-    List(ListArgs),
-    /// Checks a system: runs it every way it can run and says whether its properties hold.
-    #[command(after_help = format!("{CHECK_HELP}\n{EXIT_CODES}"))]
-    Check(Box<CheckArgs>),
-}
-
-#[derive(Args)]
-pub(crate) struct ListArgs {
-    /// Only this system.
-    pub system: Option<String>,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub json: bool,
-}
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
     /// The system to check; `allways list` shows all.
     pub system: String,
 
-    /// Set a parameter of the system; may be given more than once.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    /// Set a parameter of the system; may be given more than once, or several with commas.
+    #[arg(long, value_name = "NAME=VALUE", env = "ALLWAYS_SET")]
+    #[arg(value_parser = setting, value_delimiter = ',')]
     pub set: Vec<(String, String)>,
 
     #[command(flatten)]
@@ -114,21 +51,54 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     bounds: Bounds,
 
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
     /// Print exactly one JSON object on standard output.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, env = "ALLWAYS_JSON", action = ArgAction::SetTrue, value_parser = truth)]
     pub json: bool,
 
     /// Print the verdict line only, and no progress.
-    #[arg(long, short, help_heading = "Output")]
+    #[arg(long, short, env = "ALLWAYS_QUIET", action = ArgAction::SetTrue, value_parser = truth)]
     pub quiet: bool,
 
     /// Show the run to each `sometimes` property that holds.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, env = "ALLWAYS_WITNESSES", action = ArgAction::SetTrue, value_parser = truth)]
     pub witnesses: bool,
 
     /// Show progress on standard error, a line a second, even where that is no terminal.
-    #[arg(long, help_heading = "Output", conflicts_with = "quiet")]
+    #[arg(long, env = "ALLWAYS_PROGRESS", action = ArgAction::SetTrue, value_parser = truth)]
     pub progress: bool,
+
+    /// Show which messages, timers, calls, handlers and choices were seen, and which never.
+    #[arg(long, env = "ALLWAYS_COVERAGE", action = ArgAction::SetTrue, value_parser = truth)]
+    pub coverage: bool,
+
+    /// Keep the run of a violation (run.json) and a page to look through (report.html) in this
+    /// directory; with --witnesses, also a page for each `sometimes` property that holds.
+    #[arg(long, value_name = "DIR", env = "ALLWAYS_SAVE", value_hint = ValueHint::DirPath)]
+    pub save: Option<PathBuf>,
+
+    /// Write the outcome as JUnit XML, for CI: a test for each property.
+    #[arg(long, value_name = "FILE", env = "ALLWAYS_JUNIT", value_hint = ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
+
+    /// Show the run of a violation as the search found it, not made smaller.
+    #[arg(long, env = "ALLWAYS_NO_MINIMISE", action = ArgAction::SetTrue, value_parser = truth)]
+    pub no_minimise: bool,
+
+    /// The same the other way round, as the library has it.
+    #[arg(long, hide = true, env = "ALLWAYS_MINIMISE", default_value = "true")]
+    #[arg(action = ArgAction::Set, value_parser = truth)]
+    minimise: bool,
+
+    /// Colour the text: auto, always or never. Auto is on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", env = "ALLWAYS_COLOR", default_value = "auto")]
+    pub color: Color,
 }
 
 #[derive(Args)]
@@ -211,6 +181,7 @@ impl CheckArgs {
             verify_aux: how.verify_aux,
             seed: how.seed,
             runs: bounds.runs,
+            minimise: self.output.minimise && !self.output.no_minimise,
             progress: Some(Arc::default()),
             ..Options::default()
         }
@@ -219,60 +190,5 @@ impl CheckArgs {
     /// The parameters that are set.
     pub fn settings(&self) -> Vec<(&str, &str)> {
         self.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-    }
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err(format!("`{text}` is not of the form NAME=VALUE")),
-    }
-}
-
-fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| match text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() {
-        true => format!("`{text}` is too large: {} is the largest", u64::MAX),
-        false => format!("`{text}` is not a whole number"),
-    })
-}
-
-fn at_least_one(text: &str) -> Result<u64, String> {
-    match whole(text)? {
-        0 => Err("`0` is too few: it is at least 1".to_owned()),
-        number => Ok(number),
-    }
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    match whole(text)? {
-        number if number <= MAX_THREADS => Ok(number as usize),
-        _ => Err(format!("`{text}` is too many: it is a number from 0 to {MAX_THREADS}")),
-    }
-}
-
-fn truth(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "true" | "yes" | "on" => Ok(true),
-        "" | "0" | "false" | "no" | "off" => Ok(false),
-        _ => Err(format!("`{text}` is neither true nor false")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_arguments_are_well_formed() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn settings_need_a_name_and_a_value() {
-        assert_eq!(setting("nodes=3"), Ok(("nodes".to_owned(), "3".to_owned())));
-        assert!(setting("nodes").is_err() && setting("=3").is_err() && setting("nodes=").is_err());
     }
 }

@@ -1,0 +1,80 @@
+//! A saved run with the system that it is a run of.
+
+use crate::check::build;
+use crate::files::typed;
+use crate::{Entry, Parameters};
+use allways::{About, Checkable, SavedRun};
+use std::path::Path;
+
+/// A run read from a file, and its system as the code is now.
+pub(crate) struct RunFile<'a> {
+    pub entry: &'a Entry,
+    pub parameters: Parameters,
+    pub system: Box<dyn Checkable>,
+    pub saved: SavedRun,
+}
+
+impl<'a> RunFile<'a> {
+    /// Reads a run. The system and its parameters are those of the file, but for what is set here.
+    pub fn open(
+        entries: &'a [Entry],
+        path: &Path,
+        set: &[(String, String)],
+    ) -> Result<Self, String> {
+        let mut saved = SavedRun::load(path).map_err(|error| error.to_string())?;
+        let wrong = |what: String| format!("{}: {what}", path.display());
+        let Some(entry) = entries.iter().find(|entry| entry.name == saved.system) else {
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+            return Err(wrong(format!(
+                "it is a run of another system, `{}`; the systems here are {}",
+                saved.system,
+                names.join(", ")
+            )));
+        };
+        // Twice the same parameter on the command line is refused, the file's yields.
+        let mut all: Vec<(&str, &str)> = saved
+            .parameters
+            .iter()
+            .filter(|(name, _)| set.iter().all(|(other, _)| other != name))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        all.extend(set.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let parameters = entry.parameters(&all).map_err(|error| match set.is_empty() {
+            true => wrong(error.to_string()),
+            false => error.to_string(),
+        })?;
+        let system = build(entry, &parameters)?;
+        saved.parameters = owned(&parameters);
+        Ok(RunFile { entry, parameters, system, saved })
+    }
+
+    /// What is known about the run, for those who show it.
+    pub fn about(&self, path: &Path, program: &str) -> About {
+        about(&self.saved, path, program)
+    }
+}
+
+/// What is known about a run that is saved in this file.
+pub(crate) fn about(saved: &SavedRun, path: &Path, program: &str) -> About {
+    let mut about = About::default()
+        .system(&saved.system)
+        .engine(&saved.engine)
+        .version(saved.tool.trim_start_matches("allways "))
+        .replay(format!("{program} replay {}", typed(path)))
+        .saved(saved.to_json());
+    for (name, value) in &saved.parameters {
+        about = about.parameter(name, value);
+    }
+    about
+}
+
+/// The parameters as names and values.
+pub(crate) fn owned(parameters: &Parameters) -> Vec<(String, String)> {
+    parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// A system with its parameters in one line.
+pub(crate) fn title(entry: &Entry, parameters: &Parameters) -> String {
+    let set = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+    format!("{}{}", entry.name, set.collect::<String>())
+}

@@ -1,0 +1,131 @@
+//! A Rust test that carries the run out and fails while it violates, to keep the bug from coming
+//! back once it is gone.
+//!
+//! The run is in it as data. How the system is made cannot be told from a run: that is left to
+//! whoever takes the test over.
+
+use super::About;
+use super::words::{headline, plain};
+use crate::outcome::Cause;
+use crate::outcome::story::{Story, StoryEnding};
+use std::fmt::Write;
+
+/// The story as a Rust file with one test.
+pub(super) fn render(story: &Story, about: &About) -> String {
+    let mut out = String::new();
+    let Some(ending) = story.ending.as_ref().filter(|ending| ending.cause.is_some()) else {
+        let _ = writeln!(out, "// There is nothing to test: {}.", comment(&headline(story)));
+        return out;
+    };
+    let _ = writeln!(out, "// {}", comment(&headline(story)));
+    let line = about.line();
+    if !line.is_empty() {
+        let _ = writeln!(out, "// {}", comment(&line));
+    }
+    out.push_str("//\n");
+    let width = story.steps.len().to_string().len();
+    for (index, step) in story.steps.iter().enumerate() {
+        let text = comment(&step.event.to_string());
+        let _ = writeln!(out, "// {:>width$}. {text}", index + 1);
+    }
+    let title = about.title();
+    let title = if title.is_empty() { String::new() } else { format!(": {}", comment(&title)) };
+    let (run, data) = match &about.saved {
+        Some(saved) => {
+            ("from_json(RUN)", format!("\n/// The run.\nconst RUN: &str = {};\n", raw(saved)))
+        }
+        None => ("load(\"run.json\")", String::new()),
+    };
+    let _ = write!(
+        out,
+        "
+use allways::{{SavedRun, System}};
+
+/// The system that the run is of{title}.
+/// Fill in your node, and make the system as for the check that found the run.
+fn system() -> System<MyNode> {{
+    my_system()
+}}
+
+/// Fails while the run violates, and when it can no longer be carried out: then it tests nothing.
+#[test]
+fn {}() {{
+    let run = SavedRun::{run}.expect(\"the run can be read\");
+    system().replay(&run).expect(\"the run is one of this system\").assert_no_longer_violates();
+}}
+{data}",
+        name(ending)
+    );
+    out
+}
+
+/// What the test is called.
+fn name(ending: &StoryEnding) -> String {
+    if ending.cause == Some(Cause::Panic) {
+        return "no_handler_panics_in_this_run".to_owned();
+    }
+    let mut name = String::new();
+    for c in ending.property.chars().take(60) {
+        match c {
+            c if c.is_ascii_alphanumeric() => name.push(c.to_ascii_lowercase()),
+            _ if name.ends_with('_') || name.is_empty() => {}
+            _ => name.push('_'),
+        }
+    }
+    let name = name.trim_end_matches('_');
+    match name.chars().next() {
+        None => "the_property_holds_in_this_run".to_owned(),
+        Some(c) if c.is_ascii_digit() => format!("property_{name}_holds_in_this_run"),
+        Some(_) => format!("{name}_holds_in_this_run"),
+    }
+}
+
+/// Text that stays within its comment.
+fn comment(text: &str) -> String {
+    plain(text)
+}
+
+/// A raw string with as many signs around it as it takes.
+fn raw(text: &str) -> String {
+    let longest =
+        text.split('"').skip(1).map(|rest| rest.len() - rest.trim_start_matches('#').len());
+    let signs = "#".repeat(longest.max().unwrap_or(0) + 1);
+    format!("r{signs}\"{}\"{signs}", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::render::sample;
+
+    #[test]
+    fn a_property_gives_the_test_its_name() {
+        let story = sample::paxos();
+        assert_eq!(name(story.ending.as_ref().unwrap()), "agreement_holds_in_this_run");
+        let mut ending = story.ending.unwrap();
+        for (property, expected) in [
+            ("At most 2 leaders!", "at_most_2_leaders_holds_in_this_run"),
+            ("2 leaders", "property_2_leaders_holds_in_this_run"),
+            ("…", "the_property_holds_in_this_run"),
+        ] {
+            property.clone_into(&mut ending.property);
+            assert_eq!(name(&ending), expected);
+        }
+    }
+
+    #[test]
+    fn no_text_leaves_its_comment_or_its_string() {
+        assert_eq!(raw("a\"#b"), "r##\"a\"#b\"##");
+        assert_eq!(raw("{}"), "r#\"{}\"#");
+        let file = render(&sample::hostile(), &About::default().saved("{\"what\":\"\\\"#\"}"));
+        let code = file.lines().skip_while(|line| line.starts_with("//"));
+        assert!(code.clone().all(|line| !line.contains("script")), "{file}");
+        assert!(code.count() > 9);
+    }
+
+    #[test]
+    fn a_run_that_violates_nothing_is_no_test() {
+        let file = render(&sample::long(3, 4), &sample::about());
+        assert_eq!(file, "// There is nothing to test: a run of 4 events.\n");
+    }
+}

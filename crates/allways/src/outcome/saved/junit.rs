@@ -1,0 +1,48 @@
+//! A saved run as a failed test, for CI.
+
+use super::SavedRun;
+use crate::model::property::PropertyKind;
+use crate::outcome::{Cause, Outcome, Statistics, Verdict};
+
+impl SavedRun {
+    /// The run as JUnit XML: what it violates as a failed test, with these details.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// let outcome = System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
+    ///     .check();
+    /// let saved = SavedRun::new("counter", [("nodes", "1")], &outcome).unwrap();
+    /// assert!(saved.junit("what happens").contains("what happens</failure>"));
+    /// ```
+    pub fn junit(&self, details: &str) -> String {
+        let property = self.violation.property.clone();
+        let properties = match self.violation.cause {
+            Cause::Always => vec![(property, PropertyKind::Always)],
+            Cause::Stuck => vec![(property, PropertyKind::NeverStuck)],
+            Cause::NeverReached => vec![(property, PropertyKind::Sometimes)],
+            Cause::Panic => Vec::new(),
+        };
+        let outcome = Outcome {
+            verdict: Verdict::Violated,
+            complete: false,
+            bounded_by: None,
+            engine: self.engine.clone(),
+            violation: Some(self.violation.clone()),
+            minimised: None,
+            story: None,
+            witnesses: Vec::new(),
+            goals: Vec::new(),
+            coverage: None,
+            warnings: Vec::new(),
+            statistics: Statistics::default(),
+        };
+        outcome.junit(&self.system, &properties, details)
+    }
+}

@@ -1,0 +1,131 @@
+//! Saved runs: a violation with everything that it takes to carry it out again later.
+//!
+//! A saved run is one JSON object in a format of its own version. [`write`] lays it out so that two
+//! versions of a run can be compared line by line; [`read`] takes nothing on trust.
+
+mod junit;
+mod read;
+mod write;
+
+use super::{Cause, Outcome, Violation};
+use crate::error::Error;
+use std::io::Read;
+use std::path::Path;
+
+/// A run of a violation, as it is kept in a file: with the system, its parameters, the property and
+/// the engine that found it.
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::{Replayed, SavedRun};
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
+/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
+/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// let system = System::new([N(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);
+/// let saved = SavedRun::new("my-system", [("nodes", "1")], &system.check()).unwrap();
+/// let text = saved.to_json();
+/// assert!(text.contains(r#"{"kind": "call", "node": 0, "from": null, "what": "7", "choices": []}"#));
+///
+/// let loaded = SavedRun::from_json(&text).unwrap();
+/// assert_eq!(loaded, saved);
+/// assert!(matches!(system.replay(&loaded).unwrap(), Replayed::StillViolates { .. }));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SavedRun {
+    /// The program that saved it, with its version.
+    pub tool: String,
+    /// The name of the system.
+    pub system: String,
+    /// The parameters of the system: names and values, in order.
+    pub parameters: Vec<(String, String)>,
+    /// The engine that found it.
+    pub engine: String,
+    /// What is violated, and the run that shows it.
+    pub violation: Violation,
+}
+
+impl SavedRun {
+    /// The version of the format.
+    pub const VERSION: u64 = 1;
+
+    /// The largest file that is read, in bytes.
+    pub const MAX_BYTES: u64 = 64 << 20;
+
+    /// The violation of an outcome, ready to be saved.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is violated, or a `sometimes` property is: that has no run.
+    pub fn new<A: Into<String>, B: Into<String>>(
+        system: impl Into<String>,
+        parameters: impl IntoIterator<Item = (A, B)>,
+        outcome: &Outcome,
+    ) -> Result<Self, Error> {
+        let nothing = |why: &str| Err(Error::Run(format!("there is no run to save: {why}")));
+        match &outcome.violation {
+            None => nothing("nothing is violated"),
+            Some(violation) if violation.cause == Cause::NeverReached => {
+                nothing("no run at all reaches what the property asks for")
+            }
+            Some(violation) => Ok(SavedRun {
+                tool: concat!("allways ", env!("CARGO_PKG_VERSION")).to_owned(),
+                system: system.into(),
+                parameters: parameters.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
+                engine: outcome.engine.clone(),
+                violation: violation.clone(),
+            }),
+        }
+    }
+
+    /// The run as JSON: fields in a fixed order, an event a line.
+    pub fn to_json(&self) -> String {
+        write::json(self)
+    }
+
+    /// Reads what [`SavedRun::to_json`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// One sentence that names the field that is wrong.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        read::json(text).map_err(Error::Run)
+    }
+
+    /// Writes the run to a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        std::fs::write(path, self.to_json()).map_err(|error| {
+            Error::Run(format!("the run cannot be saved as {}: {error}", path.display()))
+        })
+    }
+
+    /// Reads a run from a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is not a saved run.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let cannot = |why: String| Error::Run(format!("cannot read {}: {why}", path.display()));
+        let file = std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?;
+        let mut bytes = Vec::new();
+        // One byte more than allowed: enough to know that there is too much.
+        let size = file.take(Self::MAX_BYTES + 1).read_to_end(&mut bytes);
+        match size.map_err(|error| cannot(error.to_string()))? {
+            size if size as u64 > Self::MAX_BYTES => Err(cannot(read::too_large())),
+            _ => match String::from_utf8(bytes) {
+                Ok(text) => read::json(&text)
+                    .map_err(|why| Error::Run(format!("{}: {why}", path.display()))),
+                Err(_) => Err(cannot("it is not text in UTF-8".to_owned())),
+            },
+        }
+    }
+}
