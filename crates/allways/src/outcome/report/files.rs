@@ -146,3 +146,28 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     }
     written
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_place_nothing_is_saved_and_a_sentence_says_why() {
+        let place = Place::nowhere();
+        nothing_to_save(&place);
+        assert_eq!(
+            directory_for_failure(&place).unwrap_err(),
+            "there is no target directory here; ALLWAYS_SAVE=DIR saves it in DIR"
+        );
+    }
+
+    #[test]
+    fn only_what_is_written_here_is_ever_removed() {
+        for ours in ["run.json", "report.html", ".run.json.17-3.tmp"] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for other in ["run.json.bak", "my-run.json", ".run.json.swp", "notes.tmp", "index.html"] {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+}

@@ -45,6 +45,12 @@ impl Place {
         Surroundings::now().place(at.file(), at.line())
     }
 
+    /// A test without a place for its files.
+    #[cfg(test)]
+    pub fn nowhere() -> Self {
+        Place { test: "nowhere".to_owned(), kept: None, base: None }
+    }
+
     /// A path as it works in the test.
     pub fn shown(&self, path: &Path) -> String {
         let below = || {
