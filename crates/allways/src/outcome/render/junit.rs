@@ -210,7 +210,7 @@ mod tests {
         let (report, counts) = report(&system(8), &Options::default());
         assert_eq!(counts[..2], [4, 1], "{report}");
         assert!(report.contains("message=\"violated: always `below &lt;7&gt;`\""), "{report}");
-        assert!(report.contains("call 8"), "{report}");
+        assert!(report.contains("call 8"), "the run is told: {report}");
     }
 
     #[test]
