@@ -16,6 +16,14 @@ enum Way {
     Later,
     /// Keeps it or not.
     Toss,
+    /// Sends it twice to the next node and once to itself, one larger.
+    Thrice,
+    /// Opens on a one and shuts on a two; what comes while it is shut changes nothing, but stays.
+    Gate,
+    /// Sends a hundred different messages to the next node.
+    Flood,
+    /// Changes nothing, but sends: to itself what it got, and to the next node, one larger.
+    Echo,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,14 +34,26 @@ struct Worker {
 
 impl Worker {
     fn take(&mut self, value: u8, cx: &mut Cx<'_, Self>) {
+        if self.way == Way::Gate {
+            let open = self.seen.first() == Some(&1);
+            match value {
+                1 | 2 => self.seen = vec![value],
+                60..62 | 97.. if open && !self.seen.contains(&value) => {
+                    self.seen.push(value);
+                    self.seen.sort_unstable();
+                }
+                _ => {}
+            }
+            return;
+        }
         if value > 4 {
             return;
         }
+        let next = (cx.id().index() + 1) % cx.nodes();
         match self.way {
             Way::Keep => self.seen.push(value),
             Way::Pass => {
                 self.seen.push(value);
-                let next = (cx.id().index() + 1) % cx.nodes();
                 cx.send(next, value + 1);
             }
             Way::Tell => {
@@ -46,6 +66,18 @@ impl Worker {
                     self.seen.push(value);
                 }
             }
+            Way::Thrice => {
+                self.seen.push(value);
+                cx.send(next, value + 2);
+                cx.send(cx.id(), value + 2);
+                cx.send(next, value + 2);
+            }
+            Way::Flood => (0..100).for_each(|n| cx.send(next, n + 3)),
+            Way::Echo => {
+                cx.send(next, value + 2);
+                cx.send(cx.id(), value + 2);
+            }
+            Way::Gate => {}
         }
         self.seen.truncate(3);
     }
@@ -162,6 +194,41 @@ fn one_who_tells_commutes_with_one_who_does_not() {
 fn timers_and_choices_commute_too() {
     let system = system(&[Way::Later, Way::Toss, Way::Later], &CALLS);
     assert!(agree(&system) > 0);
+}
+
+#[test]
+fn equal_messages_and_those_to_oneself_commute_too() {
+    for network in [Network::unordered(), Network::duplicating(), Network::ordered()] {
+        for ways in [[Way::Thrice; 3], [Way::Echo, Way::Thrice, Way::Keep], [Way::Echo; 3]] {
+            let calls = [(0, 2), (1, 2), (2, 4)];
+            let system = system(&ways, &calls).network(network);
+            assert!(agree(&system) > 0, "{network:?} {ways:?}");
+        }
+    }
+}
+
+#[test]
+fn what_changes_nothing_now_may_change_something_later() {
+    for network in [Network::unordered(), Network::duplicating()] {
+        for gate in 0..3 {
+            // Whoever floods the gate, it opens, shuts and opens again.
+            let (other, flooder) = ((gate + 1) % 3, (gate + 2) % 3);
+            let mut ways = [Way::Keep; 3];
+            ways[gate] = Way::Gate;
+            ways[flooder] = Way::Flood;
+            let system = system(&ways, &[(flooder, 0), (other, 0)])
+                .calls_in_sequence([(gate, 1), (gate, 2), (gate, 1)])
+                .network(network);
+            assert!(agree(&system) > 0, "{network:?} {gate}");
+        }
+    }
+}
+
+#[test]
+fn many_nodes_commute_as_few_do() {
+    let ways = [Way::Keep, Way::Pass, Way::Toss, Way::Tell, Way::Later, Way::Keep];
+    let calls = [(0, 3), (1, 3), (2, 3), (3, 3), (4, 3), (5, 3)];
+    assert!(agree(&system(&ways, &calls).observe(Order)) > 0);
 }
 
 #[test]

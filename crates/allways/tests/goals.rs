@@ -349,6 +349,60 @@ fn a_bound_on_states_says_what_lies_within_the_last_whole_level() {
 }
 
 #[test]
+fn a_state_that_may_be_stuck_is_not_checked_before_it_is_expanded() {
+    /// Counts to three.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Three(u8);
+    impl Node for Three {
+        type Msg = Never;
+        type Timer = ();
+        type Call = Never;
+        type Output = Never;
+        fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+            cx.set_timer(());
+        }
+        fn on_message(&mut self, _: Id, msg: Never, _: &mut Cx<'_, Self>) {
+            match msg {}
+        }
+        fn on_timer(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+            self.0 += 1;
+            if self.0 < 3 {
+                cx.set_timer(());
+            }
+        }
+    }
+    let system = || System::new([Three(0)]);
+    let stuck = || system().never_stuck("goes on", view(|n: &Three| n.0), |n| n[0] < 3);
+    let said = |system: System<Three>, options: Options| {
+        let outcome = system.try_check(&Options { threads: 1, ..options }).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Inconclusive);
+        outcome.advice()[0].clone()
+    };
+    let states = |max_states| Options { max_states: Some(max_states), ..Options::default() };
+    // The state after three events was met, and it violates, but nobody has looked yet.
+    assert_eq!(
+        said(stuck(), states(3)),
+        "all 3 states within 2 events were checked, and 1 more was met; 1 waits to be expanded; each level is about as large as the one before"
+    );
+    // Where it does not matter what is stuck, all has been said of it.
+    assert_eq!(
+        said(system().always("small", view(|n: &Three| n.0), |n| n[0] < 9), states(3)),
+        "all 4 states within 3 events were checked; 1 waits at depth 3; each level is about as large as the one before"
+    );
+    // At a depth bound everything is looked at.
+    let depth = Options { max_depth: Some(2), ..Options::default() };
+    assert_eq!(
+        said(stuck(), depth),
+        "all 3 states within 2 events were checked; 1 waits at depth 2; each level is about as large as the one before"
+    );
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    assert_eq!(
+        said(stuck(), Options { stop, ..Options::default() }),
+        "1 state was met, 1 waits to be expanded, the longest run has 0 events; no depth is known to be covered"
+    );
+}
+
+#[test]
 fn a_search_that_is_interrupted_says_how_far_it_came() {
     let stop = Some(Arc::new(AtomicBool::new(true)));
     let outcome = grid().try_check(&Options { stop, ..Options::default() }).unwrap();

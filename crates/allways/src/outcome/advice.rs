@@ -59,7 +59,7 @@ impl Outcome {
 
 /// How far a search came that was stopped by a bound.
 fn extent(statistics: &Statistics, bound: Bound) -> String {
-    let Statistics { unique_states, frontier, levels, depth, runs, .. } = statistics;
+    let Statistics { unique_states, frontier, levels, depth, runs, stack_pushes, .. } = statistics;
     let (states, depth) = (unique_states.unwrap_or_default(), depth.unwrap_or_default());
     if let Some(runs) = runs {
         return format!(
@@ -75,9 +75,12 @@ fn extent(statistics: &Statistics, bound: Bound) -> String {
             (None, Bound::Depth) => return within(states, depth),
             (None, _) => String::new(),
         };
+        // Breadth-first, not even the first level was looked at.
+        let hint = if stack_pushes.is_some() { ": search breadth-first for that" } else { "" };
         return format!(
-            "{} were checked{waiting}, the longest run has {}; no depth is known to be covered: search breadth-first for that",
+            "{} {} met{waiting}, the longest run has {}; no depth is known to be covered{hint}",
             counted(states, "state"),
+            if states == 1 { "was" } else { "were" },
             events(depth)
         );
     };
@@ -86,15 +89,14 @@ fn extent(statistics: &Statistics, bound: Bound) -> String {
     let mut said = within(known, complete);
     let beyond = states.saturating_sub(known);
     if beyond > 0 {
-        said += &format!(", and {} after {}", grouped(beyond), events(complete + 1));
+        // Not all of them need have been checked: one that is stuck is found so when it is expanded.
+        let were = if beyond == 1 { "was" } else { "were" };
+        said += &format!(", and {} more {were} met", grouped(beyond));
     }
     if let Some(waiting @ 1..) = *frontier {
-        said += &match waiting <= beyond {
-            true => format!("; {} depth {}", waits(waiting, "at"), complete + 1),
-            false if beyond == 0 => format!("; {} depth {complete}", waits(waiting, "at")),
-            false => {
-                format!("; {} depth {complete} and {}", waits(waiting, "at"), complete + 1)
-            }
+        said += &match beyond {
+            0 => format!("; {} depth {complete}", waits(waiting, "at")),
+            _ => format!("; {} expanded", waits(waiting, "to be")),
         };
     }
     if let Some(growth) = growth(levels) {
@@ -154,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn a_search_stopped_within_a_level_says_what_waits_in_it_and_beyond() {
+    fn a_search_stopped_within_a_level_says_what_it_met_beyond() {
         assert_eq!(
             stopped(&[1, 10, 100, 1_000], 3_111, 2_500),
-            "all 1,111 states within 3 events were checked, and 2,000 after 4 events; 2,500 wait at depth 3 and 4; each level is about 10.0 times as large as the one before"
+            "all 1,111 states within 3 events were checked, and 2,000 more were met; 2,500 wait to be expanded; each level is about 10.0 times as large as the one before"
         );
     }
 
     #[test]
-    fn a_search_stopped_between_levels_says_what_waits_beyond() {
+    fn a_search_stopped_between_levels_says_what_waits() {
         assert_eq!(
             stopped(&[1, 2], 5, 2),
-            "all 3 states within 1 event were checked, and 2 after 2 events; 2 wait at depth 2"
+            "all 3 states within 1 event were checked, and 2 more were met; 2 wait to be expanded"
         );
     }
 }

@@ -225,7 +225,7 @@ impl Target {
 }
 
 /// Whether every node that a run names is one of the system.
-fn fits<N: Node>(system: &System<N>, run: &Run) -> Result<(), Error> {
+pub(super) fn fits<N: Node>(system: &System<N>, run: &Run) -> Result<(), Error> {
     let nodes = system.nodes.len();
     for (index, event) in run.events.iter().enumerate() {
         for (field, node) in [("node", event.node), ("from", event.from)] {
@@ -250,7 +250,10 @@ fn replayed<N: Node>(
     saved: &Violation,
     target: &Target,
 ) -> Result<Replayed, Error> {
-    let run = &saved.run;
+    // The number of the initial state may have changed since the run was saved.
+    let mut saved = saved.clone();
+    saved.run.start = start_number(system, &saved.run)?.unwrap_or(saved.run.start);
+    let (saved, run) = (&saved, &saved.run);
     let mut worlds = match start(system, run)? {
         Begin::World(world) => vec![*world],
         Begin::Panicked(message) if *target == Target::Panic => {
@@ -372,17 +375,33 @@ fn start<N: Node>(system: &System<N>, run: &Run) -> Result<Begin<N>, Error> {
         Start::Worlds(worlds) => worlds,
         Start::Panicked(message) => return Ok(Begin::Panicked(message)),
     };
-    let number = match run.start_choices.as_slice() {
-        [] => Some(run.start),
-        choices => World::start_number(system, choices)?,
-    };
-    Ok(match number.and_then(|number| worlds.into_iter().nth(number)) {
+    Ok(match start_number(system, run)?.and_then(|number| worlds.into_iter().nth(number)) {
         Some(world) => Begin::World(Box::new(world)),
         None if run.start_choices.is_empty() => {
             Begin::Other(format!("there is no initial state {}", run.start))
         }
-        None => Begin::Other("the nodes cannot choose this while they start".to_owned()),
+        None => Begin::Other(CANNOT_START.to_owned()),
     })
+}
+
+/// What to say where the nodes no longer start as they did.
+const CANNOT_START: &str = "the nodes cannot choose this while they start";
+
+/// The number that the initial state of a run has now: what the nodes chose counts, where that is known.
+fn start_number<N: Node>(system: &System<N>, run: &Run) -> Result<Option<usize>, Error> {
+    match run.start_choices.as_slice() {
+        [] => Ok(Some(run.start)),
+        choices => World::start_number(system, choices),
+    }
+}
+
+/// A run with the number that its initial state has now, which may be another than when it was saved.
+pub(super) fn renumbered<N: Node>(system: &System<N>, run: &Run) -> Result<Run, Error> {
+    fits(system, run)?;
+    match start_number(system, run)? {
+        Some(start) => Ok(Run { start, ..run.clone() }),
+        None => Err(Error::Run(format!("the run is not one of this system: {CANNOT_START}"))),
+    }
 }
 
 /// Why an event cannot happen in a world, and what can that is most like it.

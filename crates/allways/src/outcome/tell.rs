@@ -8,7 +8,7 @@ use super::changes::changes_between;
 use super::ledger::Ledger;
 use super::past::{culprits, last_change, mark_past};
 use super::replay::{Ending, Keep, Panicked, Replayed, Taken, does_not_replay, replay};
-use super::replayed::Target;
+use super::replayed::{Target, renumbered};
 use super::shown::Shown;
 use super::story::{Observed, Story, StoryEnding, StoryStart, StoryStep};
 use super::{Cause, Run, RunEvent, RunEventKind, Violation};
@@ -104,11 +104,7 @@ pub(crate) fn tell_violation<N: Node>(
 ) -> Result<Story, Error> {
     let property = Target::of(system, violation)?.property();
     let shows = Shows { cause: &violation.cause, property };
-    // The number of the initial state may have changed since the run was saved.
-    let mut run = violation.run.clone();
-    if !run.start_choices.is_empty() {
-        run.start = World::start_number(system, &run.start_choices)?.unwrap_or(run.start);
-    }
+    let run = renumbered(system, &violation.run)?;
     Ok(confirm_and_tell(system, &run, shows)?.1)
 }
 

@@ -1,7 +1,7 @@
 //! What is said of a saved run when the code is another than the one that it was saved from.
 
 use allways::prelude::*;
-use allways::{Cause, Replayed, SavedRun};
+use allways::{Cause, MinimiseOptions, Replayed, SavedRun};
 
 /// A node that passes a number on to the next node, and keeps the largest; how is up to the version
 /// of the code.
@@ -231,6 +231,30 @@ fn starters(ways: [usize; 2]) -> System<Starter> {
         view(|n: &Starter| n.chosen),
         |chosen| chosen != [1, 1],
     )
+}
+
+#[test]
+fn a_start_with_another_number_is_minimised_and_told_as_it_is_now() {
+    let saved = SavedRun::new("starters", [("", ""); 0], &starters([2, 2]).check()).unwrap();
+    let now = starters([2, 3]);
+    let Replayed::StillViolates { violation } = now.replay(&saved).unwrap() else { panic!() };
+    assert_eq!(violation.run.start, 4);
+    let options = MinimiseOptions::default();
+    for violation in [&saved.violation, &violation] {
+        let (smaller, _) = now.minimise(violation, &options).unwrap();
+        assert_eq!(smaller.run.start_choices, [[1], [1]]);
+        let story = now.violation_story(violation).unwrap();
+        assert_eq!(story.starts[1].choices, [1]);
+    }
+    // In the first initial state with its number, both choose nothing of the kind.
+    let never = starters([4, 1]);
+    for error in [
+        never.minimise(&saved.violation, &options).unwrap_err(),
+        never.violation_story(&saved.violation).unwrap_err(),
+    ] {
+        let expected = "the run is not one of this system: the nodes cannot choose this while they start";
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 #[test]

@@ -280,3 +280,40 @@ fn the_summary_says_by_how_much() {
     assert!(text.contains("; no run is shorter; "), "{text}");
     assert!(outcome.to_string().contains(&format!("\nminimised: {text}\n")), "{outcome}");
 }
+
+#[test]
+fn another_panic_is_not_the_one_that_was_found() {
+    /// Panics with the first text while it starts, or with the second when it is called.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Fragile(Option<&'static str>, &'static str);
+    // A message ends with the place, so there is but one.
+    fn fail(text: &str) {
+        panic!("{text}");
+    }
+    impl Node for Fragile {
+        type Msg = Never;
+        type Timer = Never;
+        type Call = ();
+        type Output = Never;
+        fn on_start(&mut self, _: &mut Cx<'_, Self>) {
+            if let Some(text) = self.0 {
+                fail(text);
+            }
+        }
+        fn on_message(&mut self, _: Id, msg: Never, _: &mut Cx<'_, Self>) {
+            match msg {}
+        }
+        fn on_call(&mut self, (): (), _: &mut Cx<'_, Self>) {
+            fail(self.1);
+        }
+    }
+    let system = |start, call| System::new([Fragile(start, call)]).call(0, ());
+    let found = system(None, "called").check().violation.unwrap();
+    for other in [system(Some("started"), "called"), system(None, "called again")] {
+        let error = other.minimise(&found, &unhurried()).unwrap_err().to_string();
+        let expected = "the run does not violate what it is said to violate: ";
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let (smaller, _) = system(Some("called"), "called").minimise(&found, &unhurried()).unwrap();
+    assert!(smaller.run.events.is_empty());
+}

@@ -166,6 +166,7 @@ impl<'a> Breadth<'a> {
             if batch.states.is_empty() || shared.is_over() {
                 break;
             }
+            shared.looked_at.fetch_add(batch.states.len() as u64, Relaxed);
             let generated = batch.candidates.len() as u64 + unlisted;
             if probe {
                 shared.probed.fetch_add(generated, Relaxed);

@@ -124,9 +124,20 @@ fn explore(
     Ok(Findings { violation, witnesses, bound, stopped_early, statistics, goals, ..rest })
 }
 
-/// How many states there are at each depth, as far as all are known.
+/// How many states there are at each depth, as far as all are known and checked.
 fn levels(shared: &Shared<'_>, unique: u64) -> Vec<u64> {
     let mut levels = shared.levels.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if shared.watches_stuck() {
+        // Whether a state is stuck is known once it has been looked at, so only levels count of which
+        // every state has been.
+        let mut left = shared.looked_at.load(Relaxed);
+        levels.retain(|&level| {
+            let whole = level <= left;
+            left = if whole { left - level } else { 0 };
+            whole
+        });
+        return levels;
+    }
     let known = levels.iter().sum();
     // If the last level was expanded to its end, the next one is known, too.
     if !levels.is_empty() && shared.expanded.load(Relaxed) == known && unique > known {

@@ -76,6 +76,8 @@ pub(crate) struct Shared<'a> {
     pub misses: AtomicU64,
     /// How many states were expanded.
     pub expanded: AtomicU64,
+    /// Breadth-first: how many states were looked at, at the depth bound too.
+    pub looked_at: AtomicU64,
     /// Breadth-first: how many states there are at each depth, where all are known.
     pub levels: Mutex<Vec<u64>>,
     pub goals: Sightings<Path>,
@@ -123,6 +125,7 @@ impl<'a> Shared<'a> {
             lookups: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             expanded: AtomicU64::new(0),
+            looked_at: AtomicU64::new(0),
             levels: Mutex::default(),
             goals: Sightings::new(space),
             memo_bytes: AtomicU64::new(0),
@@ -137,6 +140,12 @@ impl<'a> Shared<'a> {
 
     pub fn into_ends(self) -> (Ends, Sightings<Path>) {
         (self.ends.into_inner().unwrap_or_else(PoisonError::into_inner), self.goals)
+    }
+
+    /// Whether there is a property that forbids terminal states.
+    pub fn watches_stuck(&self) -> bool {
+        let mut properties = self.space.layout().properties.iter();
+        properties.any(|(kind, _)| *kind == PropertyKind::NeverStuck)
     }
 
     /// How many distinct states there are so far.
@@ -253,7 +262,6 @@ pub(crate) struct New<'w> {
 
 impl<'a> Worker<'a> {
     pub fn new(shared: &'a Shared<'a>) -> Self {
-        let layout = shared.space.layout();
         Worker {
             shared,
             expander: Expander::new(shared.space, shared.exact.is_some()),
@@ -261,7 +269,7 @@ impl<'a> Worker<'a> {
             next: Vec::new(),
             found: Vec::new(),
             sorted: Vec::new(),
-            watches_stuck: layout.properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
+            watches_stuck: shared.watches_stuck(),
             told_bytes: 0,
             goals: Goals::new(shared.space),
         }

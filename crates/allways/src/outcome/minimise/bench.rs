@@ -8,7 +8,7 @@ use crate::model::node::Node;
 use crate::model::run_event::RunEvent;
 use crate::model::system::System;
 use crate::model::world::{Action, Start, SuccessorEnd, World};
-use crate::outcome::replayed::{Target, head};
+use crate::outcome::replayed::{Target, head, renumbered};
 use crate::outcome::{Cause, Run, Violation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -107,7 +107,11 @@ impl<'a, N: Node> Bench<'a, N> {
     ) -> Result<Option<(Self, Course<N>)>, Error> {
         let starts = match World::start(system)? {
             Start::Worlds(worlds) => worlds,
-            Start::Panicked(_) if violation.cause == Cause::Panic => return Ok(None),
+            Start::Panicked(message)
+                if violation.cause == Cause::Panic && message == violation.property =>
+            {
+                return Ok(None);
+            }
             Start::Panicked(message) => {
                 return Err(does_not_violate(&format!("a node panics while it starts: {message}")));
             }
@@ -122,7 +126,7 @@ impl<'a, N: Node> Bench<'a, N> {
             out_of_time: false,
         };
         let bench = Bench { system, target, message: &violation.property, starts, limits };
-        let course = bench.trace(&violation.run)?;
+        let course = bench.trace(&renumbered(system, &violation.run)?)?;
         Ok(Some((bench, course)))
     }
 
