@@ -96,7 +96,8 @@ impl Expander<'_> {
     }
 
     /// Writes what is in flight anew, where some events of `node` become live or inert because it moves.
-    /// Returns how many live events there are that were in flight before: all.
+    /// Returns how many live events there are that were live before. Those that become live come behind
+    /// them: they are events of `node`, whose own steps never sleep.
     fn turn(
         &mut self,
         vector: &[u32],

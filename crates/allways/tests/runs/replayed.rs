@@ -252,7 +252,8 @@ fn a_start_with_another_number_is_minimised_and_told_as_it_is_now() {
         never.minimise(&saved.violation, &options).unwrap_err(),
         never.violation_story(&saved.violation).unwrap_err(),
     ] {
-        let expected = "the run is not one of this system: the nodes cannot choose this while they start";
+        let expected =
+            "the run is not one of this system: the nodes cannot choose this while they start";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -1,5 +1,6 @@
 //! Reading a saved run: every field is looked at, and what is wrong with one is said in a sentence
-//! that names it. Nothing in a file can make this panic or take more memory than the file.
+//! that names it. Nothing in a file can make this panic; what JSON is read into may take many times the
+//! memory of the file, which is why a file must not be large.
 
 use super::{SavedRun, write};
 use crate::model::step::MAX_CHOICES;
