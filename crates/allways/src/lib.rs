@@ -71,6 +71,11 @@ pub use outcome::{
 };
 
 /// Linearizability of registers, queues and maps, as an observer.
+///
+/// ```
+/// use allways::linear::{History, Register};
+/// assert!(History::new(Register(0)).is_linearizable());
+/// ```
 pub mod linear {
     pub use crate::model::linear::{
         History, Linear, Map, MapOp, Operation, Queue, QueueOp, Register, RegisterOp, RegisterRet,

@@ -73,6 +73,16 @@ impl<N: Node> System<N> {
     /// Checks the system with the default options, as the environment changes them. A check that
     /// takes long says so on standard error, every ten seconds.
     ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
+    /// assert_eq!(outcome.verdict, Verdict::Holds);
+    /// ```
+    ///
     /// # Panics
     ///
     /// With one clear sentence if the system cannot be checked (see [`Error`]). A violation is not
@@ -96,6 +106,19 @@ impl<N: Node> System<N> {
     }
 
     /// Checks the system.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// let system = System::new([Cell(0), Cell(0)]).call(0, 7);
+    /// let options = Options { max_depth: Some(1), ..Options::default() };
+    /// let outcome = system.try_check(&options).unwrap();
+    /// assert_eq!(outcome.verdict, Verdict::Inconclusive);
+    /// assert!(System::<Cell>::new([]).try_check(&options).is_err()); // no nodes
+    /// ```
     ///
     /// # Errors
     ///

@@ -142,6 +142,12 @@ impl Options {
     /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     ///
+    /// ```no_run
+    /// // As if `ALLWAYS_MAX_SECONDS=60` stood before the command.
+    /// let options = allways::Options::from_env().unwrap();
+    /// assert_eq!(options.max_time.unwrap().as_secs(), 60);
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a variable has a value that makes no sense, or one that begins with `ALLWAYS_` is none of

@@ -38,6 +38,18 @@ pub enum Event<N: Node> {
 }
 
 /// A position in one of the driver's scripts (calls that come in sequence).
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::Event;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// // The last call of a script, or one that was given by itself, has nothing after it.
+/// let event: Event<Cell> = Event::Call { call: 7, next: None };
+/// assert_eq!(event.to_string(), "call 7");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ScriptPosition {
     pub(crate) script: u32,
@@ -106,6 +118,17 @@ impl<N: Node> fmt::Display for Event<N> {
 }
 
 /// The local state of a node: the user's part, and what the checker keeps beside it.
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::Local;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// let local = Local { node: Cell(0), timers: vec![], fires_left: None, up: true };
+/// assert_ne!(local, Local { up: false, ..local.clone() });
+/// ```
 #[derive(Debug)]
 pub struct Local<N: Node> {
     /// The node as the user wrote it.

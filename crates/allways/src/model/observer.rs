@@ -8,6 +8,19 @@ use std::fmt;
 ///
 /// Within one step, the event comes first, then the outputs in the order in which the handler
 /// made them.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// fn is_reply(seen: &Seen<'_, Cell>) -> bool {
+///     matches!(seen, Seen::Output { .. })
+/// }
+/// assert!(is_reply(&Seen::Output { node: Id::new(0), output: &7 }));
+/// assert!(!is_reply(&Seen::Crash { node: Id::new(0) }));
+/// ```
 #[derive(Debug)]
 pub enum Seen<'a, N: Node> {
     /// The application calls a node.

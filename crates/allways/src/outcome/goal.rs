@@ -44,6 +44,23 @@ pub struct Goal {
 }
 
 /// What came of one conjunct of a goal.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .sometimes_all("large and even", view(|c: &Cell| c.0), [
+///         conjunct("large", |c: &[u8]| c[0] > 5),
+///         conjunct("even", |c: &[u8]| c[0] % 2 == 0),
+///     ])
+///     .check();
+/// let large = &outcome.goals[0].conjuncts[0];
+/// assert_eq!((large.name.as_str(), large.first_true), ("large", Some(1)));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct GoalConjunct {
@@ -54,6 +71,24 @@ pub struct GoalConjunct {
 }
 
 /// How near a search came to a goal.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .sometimes_all("large and even", view(|c: &Cell| c.0), [
+///         conjunct("large", |c: &[u8]| c[0] > 5),
+///         conjunct("even", |c: &[u8]| c[0] % 2 == 0),
+///     ])
+///     .check();
+/// let nearest = outcome.goals[0].nearest.as_ref().unwrap();
+/// assert_eq!((nearest.met.as_slice(), nearest.missing.as_slice()), (&["even".to_owned()][..], &["large".to_owned()][..]));
+/// assert!(nearest.run.events.is_empty());
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Nearest {

@@ -55,12 +55,22 @@ pub enum Replayed {
 
 impl Replayed {
     /// Whether the run still shows the violation.
+    ///
+    /// ```
+    /// use allways::Replayed;
+    /// assert!(!Replayed::NoLongerViolates { why: "it holds".to_owned() }.still_violates());
+    /// ```
     pub fn still_violates(&self) -> bool {
         matches!(self, Replayed::StillViolates { .. })
     }
 
     /// For a test that keeps a bug from coming back: panics while the run still violates, and also
     /// when the run no longer applies, since it then no longer tests anything.
+    ///
+    /// ```
+    /// use allways::Replayed;
+    /// Replayed::NoLongerViolates { why: "it holds".to_owned() }.assert_no_longer_violates();
+    /// ```
     ///
     /// # Panics
     ///
@@ -155,6 +165,17 @@ impl<N: Node> System<N> {
     }
 
     /// Reads a saved run from a file and carries it out: see [`System::replay`].
+    ///
+    /// ```no_run
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # let system = System::new([Cell(0)]);
+    /// // In a test, with the run.json that a check has saved: the bug does not come back.
+    /// system.replay_file("tests/run.json").unwrap().assert_no_longer_violates();
+    /// ```
     ///
     /// # Errors
     ///

@@ -108,6 +108,11 @@ pub struct RunSize {
 
 impl RunSize {
     /// The size of a run.
+    ///
+    /// ```
+    /// use allways::{Run, RunSize};
+    /// assert_eq!(RunSize::of(&Run::default()).events, 0);
+    /// ```
     pub fn of(run: &Run) -> Self {
         let lane = |event: &RunEvent| event.node.filter(|_| event.kind != RunEventKind::Drop);
         let pairs = run.events.windows(2);
@@ -156,6 +161,20 @@ pub struct Minimised {
 
 impl Minimised {
     /// Whether the run is smaller than it was.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
+    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
+    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
+    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// let system = System::new([Cell(0)])
+    ///     .call(0, 1)
+    ///     .call(0, 7)
+    ///     .always("small", view(|c: &Cell| c.0), |cells| cells[0] < 5);
+    /// let outcome = system.check();
+    /// assert!(!outcome.minimised.unwrap().is_smaller()); // breadth-first, it was a shortest run
+    /// ```
     pub fn is_smaller(&self) -> bool {
         self.after < self.before
     }
