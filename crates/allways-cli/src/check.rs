@@ -6,9 +6,12 @@ use crate::progress::Watch;
 use crate::report::Report;
 use crate::save::Save;
 use crate::{Entry, Exit, Parameters, interrupt, json, save};
-use allways::{Checkable, Verdict};
+use allways::{Checkable, TextOptions, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// A report shows at most this many steps of a run; `allways show` shows all.
+const MAX_SHOWN: usize = 200;
 
 pub(crate) fn check(
     entries: &[Entry],
@@ -51,7 +54,10 @@ pub(crate) fn check(
             witnesses: args.output.witnesses,
             coverage: args.output.coverage,
             saved: &saved,
-            text: console.text_options(args.output.color, true),
+            text: TextOptions {
+                last: Some(MAX_SHOWN),
+                ..console.text_options(args.output.color, true)
+            },
             program: &console.program,
         };
         if args.output.quiet { report.verdict() } else { report.whole() }

@@ -267,6 +267,37 @@ fn flags_by_environment_variable() {
     assert_eq!(ran(both.env("ALLWAYS_MAX_STATES", "1")).code, 0, "the flag wins");
 }
 
+/// A test in which the library reads the environment must not trip over what is meant for the
+/// command line. That test is this one, started again with all variables that `--help` names.
+#[test]
+fn the_library_knows_the_variables_of_the_command_line() {
+    const AGAIN: &str = "AGAIN_WITH_ALL_VARIABLES";
+    if std::env::var_os(AGAIN).is_some() {
+        allways::Options::from_env().unwrap();
+        return;
+    }
+    let Ran { out, .. } = allways(&["check", "--help"]);
+    let help = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let names: Vec<&str> =
+        help.split("[env: ").skip(1).filter_map(|rest| rest.split('=').next()).collect();
+    assert!(names.len() > 15, "{names:?}");
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "the_library_knows_the_variables_of_the_command_line"]);
+    for name in names {
+        again.env(
+            name,
+            match name {
+                "ALLWAYS_ENGINE" => "auto",
+                "ALLWAYS_SEARCH" => "bfs",
+                _ => "1",
+            },
+        );
+    }
+    let Ran { code, out, .. } = ran(again.env(AGAIN, "1"));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("1 passed"), "{out}");
+}
+
 #[test]
 fn a_variable_that_makes_no_sense_is_named() {
     let Ran { code, out, err } = ran(command(&["check", "tree"]).env("ALLWAYS_THREADS", "two"));

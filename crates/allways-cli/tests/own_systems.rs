@@ -140,7 +140,7 @@ all nodes start as Server { mood: \"calm\", count: 0 }
 node  0     1     2
    1  ▼     │     │   call 1
       │     │     │     → 1, 2: 1
-   2  ○────▶●     │   1 from 0, sent at 1
+▸  2  ○────▶●     │   1 from 0, sent at 1
       │     │     │     count: 0 → 1
 
 always `few` does not hold:

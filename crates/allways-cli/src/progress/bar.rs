@@ -20,7 +20,6 @@ const ROOM_FOR_SPINNER: usize = 10;
 pub(crate) struct Bar {
     bar: ProgressBar,
     drawn: Drawn,
-    width: Width,
 }
 
 impl Bar {
@@ -28,30 +27,32 @@ impl Bar {
         let drawn = Drawn { text: Arc::default(), width };
         let target = ProgressDrawTarget::term_like(Box::new(drawn.clone()));
         let bar = ProgressBar::with_draw_target(Some(WHOLE), target);
-        Bar { bar: bar.with_finish(ProgressFinish::AndClear), drawn, width }
+        Bar { bar: bar.with_finish(ProgressFinish::AndClear), drawn }
     }
 
     pub fn draw(&self, reading: &Reading, err: &mut (dyn Write + Send)) -> io::Result<()> {
-        let template = match ((self.width)(), reading.fraction) {
-            (0..ROOM_FOR_SPINNER, _) => "{wide_msg}",
-            (ROOM_FOR_BAR.., Some(_)) => "{spinner} [{bar:16}] {wide_msg}",
-            _ => "{spinner} {wide_msg}",
+        let width = usize::from(self.drawn.width());
+        let (template, taken) = match (width, reading.fraction) {
+            (0..ROOM_FOR_SPINNER, _) => ("{wide_msg}", 0),
+            (ROOM_FOR_BAR.., Some(_)) => ("{spinner} [{bar:10}] {wide_msg}", 15),
+            _ => ("{spinner} {wide_msg}", 2),
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.tick_chars("|/-\\ ").progress_chars("=> "));
         }
-        // Only the tick draws: what is set before it is seen at once.
         self.bar.update(|state| {
             state.set_pos((reading.fraction.unwrap_or_default() * WHOLE as f64) as u64);
         });
-        self.bar.set_message(reading.line.clone());
+        self.bar.set_message(reading.fitting(width - taken));
+        // Both have drawn what the tick draws again.
+        self.drawn.forget();
         self.bar.tick();
         self.drawn.write_to(err)
     }
 
     /// Removes the bar, if one was drawn.
     pub fn wipe(self, err: &mut (dyn Write + Send)) -> io::Result<()> {
-        let Bar { bar, drawn, .. } = self;
+        let Bar { bar, drawn } = self;
         bar.finish_and_clear();
         drop(bar);
         drawn.write_to(err)
@@ -76,6 +77,10 @@ impl Drawn {
         let text = std::mem::take(&mut *self.text.lock().unwrap_or_else(PoisonError::into_inner));
         err.write_all(text.as_bytes())?;
         err.flush()
+    }
+
+    fn forget(&self) {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn moved(&self, by: usize, direction: char) -> io::Result<()> {
@@ -146,13 +151,14 @@ mod tests {
     }
 
     fn reading(fraction: Option<f64>) -> Reading {
-        Reading { line: "5 states, 1/s, depth 3".to_owned(), fraction }
+        let parts = [(8, "5 states"), (6, "1/s"), (4, "depth 3")];
+        Reading { parts: parts.map(|(worth, text)| (worth, text.to_owned())).into(), fraction }
     }
 
     #[test]
     fn a_bar_where_the_end_is_known_and_none_where_it_is_not() {
         let half = seen(|| 80, &[reading(Some(0.5))]);
-        assert!(half.contains(" [========>       ] 5 states, 1/s, depth 3"), "{half:?}");
+        assert!(half.contains(" [=====>    ] 5 states, 1/s, depth 3"), "{half:?}");
         let unknown = seen(|| 80, &[reading(None)]);
         assert!(unknown.contains(" 5 states") && !unknown.contains('['), "{unknown:?}");
     }
@@ -160,10 +166,10 @@ mod tests {
     #[test]
     fn every_reading_is_seen_at_once() {
         let first = reading(Some(0.1));
-        let second = Reading { line: "6 states".to_owned(), fraction: Some(1.0) };
+        let second = Reading { parts: vec![(8, "6 states".to_owned())], fraction: Some(1.0) };
         let line = seen(|| 80, &[first, second]);
-        assert!(line.contains(" [================] 6 states"), "{line:?}");
-        assert!(!line.contains("5 states"), "{line:?}");
+        assert!(line.contains(" [==========] 6 states"), "{line:?}");
+        assert!(!line.contains("5 states") && !line.contains('\r'), "{line:?}");
     }
 
     #[test]

@@ -19,9 +19,33 @@ const PEAK: u64 = 10_000;
 /// What is shown.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Reading {
-    pub line: String,
+    /// In the order in which they are read, each with how much it is worth where room is short.
+    pub parts: Vec<(u8, String)>,
     /// How much of the way to the end is done, from 0 to 1, where that is known.
     pub fraction: Option<f64>,
+}
+
+impl Reading {
+    /// Everything in one line.
+    pub fn line(&self) -> String {
+        self.fitting(usize::MAX)
+    }
+
+    /// One line with what is worth the most, of this many characters if that is possible.
+    pub fn fitting(&self, width: usize) -> String {
+        let mut parts: Vec<&(u8, String)> = self.parts.iter().collect();
+        loop {
+            let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
+            let line = texts.join(", ");
+            let least = parts.iter().enumerate().min_by_key(|(_, (worth, _))| *worth);
+            match least {
+                Some((at, _)) if parts.len() > 1 && line.chars().count() > width => {
+                    parts.remove(at);
+                }
+                _ => return line,
+            }
+        }
+    }
 }
 
 /// What it takes to say how fast it goes, and how far.
@@ -56,26 +80,28 @@ impl<'a> Meter<'a> {
         }
         let elapsed = now.duration_since(self.started);
         let mut parts = Vec::new();
+        let mut part = |worth: u8, text: String| parts.push((worth, text));
         if stopping {
-            parts.push("stopping, Ctrl-C again ends at once".to_owned());
+            part(9, "stopping, Ctrl-C again ends at once".to_owned());
         }
-        parts.push(format!("{} {}", grouped(count), if walks { "runs" } else { "states" }));
-        parts.push(format!("{}/s", grouped(rate as u64)));
-        let mut part = |number: u64, text: String| {
-            if number > 0 {
-                parts.push(text);
-            }
-        };
-        part(numbers.depth, format!("depth {}", grouped(numbers.depth)));
-        part(numbers.frontier, format!("frontier {}", grouped(numbers.frontier)));
-        part(numbers.memory, bytes(numbers.memory));
-        parts.push(duration(elapsed));
+        part(8, format!("{} {}", grouped(count), if walks { "runs" } else { "states" }));
+        part(6, format!("{}/s", grouped(rate as u64)));
+        if numbers.depth > 0 {
+            part(4, format!("depth {}", grouped(numbers.depth)));
+        }
+        if numbers.frontier > 0 {
+            part(3, format!("frontier {}", grouped(numbers.frontier)));
+        }
+        if numbers.memory > 0 {
+            part(2, bytes(numbers.memory));
+        }
+        part(5, duration(elapsed));
         let estimate = self.bounded(numbers, elapsed, rate).or_else(|| self.guessed(numbers));
         let fraction = estimate.map(|(fraction, words)| {
-            parts.push(words);
+            part(7, words);
             fraction
         });
-        Reading { line: parts.join(", "), fraction }
+        Reading { parts, fraction }
     }
 
     /// So many a second, smoothed.
@@ -203,7 +229,19 @@ mod tests {
             Numbers { states: 30_000, frontier: 20_000, depth: 7, memory: 3 << 20, runs: 0 };
         let reading = last(&Options::default(), &[(2.0, numbers)]);
         let line = "30,000 states, 15,000/s, depth 7, frontier 20,000, 3.0 MiB, 2.0 s";
-        assert_eq!(reading, Reading { line: line.to_owned(), fraction: None });
+        assert_eq!((reading.line().as_str(), reading.fraction), (line, None));
+    }
+
+    #[test]
+    fn where_room_is_short_what_is_worth_the_most_stays() {
+        let options = Options { max_states: Some(60_000), ..Options::default() };
+        let numbers =
+            Numbers { states: 30_000, frontier: 20_000, depth: 7, memory: 3 << 20, runs: 0 };
+        let reading = last(&options, &[(2.0, numbers)]);
+        let line = "30,000 states, 15,000/s, 2.0 s, 50 % of --max-states, at most 2.0 s left";
+        assert_eq!(reading.fitting(80), line);
+        assert_eq!(reading.fitting(20), "30,000 states");
+        assert_eq!(reading.fitting(3), "30,000 states");
     }
 
     #[test]
@@ -213,7 +251,7 @@ mod tests {
         let reading = last(&Options::default(), &way);
         assert_eq!(reading.fraction, Some(0.6));
         let guess = ", a guess: 60 %, if the frontier shrinks as it grew";
-        assert!(reading.line.ends_with(guess), "{reading:?}");
+        assert!(reading.line().ends_with(guess), "{reading:?}");
         let outlasted = [way[0], (2.0, at(200_000, 15_000))];
         assert_eq!(last(&Options::default(), &outlasted).fraction, None);
         let depth_first = Options { search: Search::Dfs, ..Options::default() };
@@ -230,7 +268,7 @@ mod tests {
         let reading = last(&options, &[(2.0, Numbers { states: 40_000, ..Numbers::default() })]);
         assert_eq!(reading.fraction, Some(0.4));
         let words = ", 40 % of --max-states, at most 3.0 s left";
-        assert!(reading.line.ends_with(words), "{reading:?}");
+        assert!(reading.line().ends_with(words), "{reading:?}");
     }
 
     #[test]
@@ -238,7 +276,7 @@ mod tests {
         let mut options = Options { max_depth: Some(20), ..Options::default() };
         let numbers = Numbers { states: 9, depth: 5, ..Numbers::default() };
         let reading = last(&options, &[(1.0, numbers)]);
-        assert!(reading.line.ends_with(", 25 % of --max-depth"), "{reading:?}");
+        assert!(reading.line().ends_with(", 25 % of --max-depth"), "{reading:?}");
         options.search = Search::Classic;
         assert_eq!(last(&options, &[(1.0, numbers)]).fraction, None);
     }
@@ -248,7 +286,7 @@ mod tests {
         let options = Options { engine: Engine::Walk, runs: 1_000, ..Options::default() };
         let numbers = Numbers { states: 70, runs: 250, ..Numbers::default() };
         let reading = last(&options, &[(1.0, numbers)]);
-        assert_eq!(reading.line, "250 runs, 250/s, 1.0 s, 25 % of --runs, at most 3.0 s left");
+        assert_eq!(reading.line(), "250 runs, 250/s, 1.0 s, 25 % of --runs, at most 3.0 s left");
     }
 
     #[test]
@@ -256,14 +294,14 @@ mod tests {
         let options = Options::default();
         let mut meter = Meter::new(&options);
         let reading = meter.read(&Progress::default(), true);
-        assert!(reading.line.starts_with("stopping, Ctrl-C again ends at once, "), "{reading:?}");
+        assert!(reading.line().starts_with("stopping, Ctrl-C again ends at once, "), "{reading:?}");
     }
 
     #[test]
     fn what_does_not_move_has_no_end_in_sight() {
         let options = Options { max_states: Some(100), ..Options::default() };
         let reading = last(&options, &[(1.0, Numbers::default())]);
-        assert!(reading.line.ends_with(", 0 % of --max-states"), "{reading:?}");
+        assert!(reading.line().ends_with(", 0 % of --max-states"), "{reading:?}");
     }
 
     #[test]

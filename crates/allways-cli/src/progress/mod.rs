@@ -60,7 +60,7 @@ impl Watch {
                     // Where nobody listens there is nobody to tell.
                     let _ = match &bar {
                         Some(bar) => bar.draw(&reading, err),
-                        None => writeln!(err, "{}", reading.line).and_then(|()| err.flush()),
+                        None => writeln!(err, "{}", reading.line()).and_then(|()| err.flush()),
                     };
                 }
                 if let Some(bar) = bar {

@@ -296,7 +296,8 @@ fn conclude<N: Node>(
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
-        Some(violation) if options.minimise && violation.cause != Cause::NeverReached => {
+        // Without events there is nothing to leave out.
+        Some(violation) if options.minimise && !violation.run.events.is_empty() => {
             let is_shortest = engine == "global bfs";
             let options = MinimiseOptions::within_a_check(options, is_shortest);
             // A violation is worth more than a small one: what keeps it from becoming smaller (user

@@ -8,14 +8,16 @@ use super::story::Change;
 
 /// The fields that differ between two values, given as their `Debug` shows them.
 pub(crate) fn changes(before: &str, after: &str) -> Vec<Change> {
-    if before == after {
-        return Vec::new();
-    }
+    changes_between((before, &Shown::read(before)), (after, &Shown::read(after)))
+}
+
+/// The same, for values that were read already.
+pub(crate) fn changes_between(before: (&str, &Shown), after: (&str, &Shown)) -> Vec<Change> {
     let mut found = Vec::new();
-    compare("", &Shown::read(before), &Shown::read(after), false, &mut found);
-    if found.is_empty() {
+    compare("", before.1, after.1, false, &mut found);
+    if found.is_empty() && before.0 != after.0 {
         // They read alike, but for how they are written.
-        found.push(whole("", before, after, false));
+        found.push(whole("", before.0, after.0, false));
     }
     found
 }

@@ -216,6 +216,9 @@ pub struct Statistics {
     pub generated_states: Option<u64>,
     /// Steps of global states, including those that lead to a state met before.
     pub transitions: Option<u64>,
+    /// Transitions that were counted but not followed, since a step of another node commutes with
+    /// them and the state is met the other way.
+    pub asleep: Option<u64>,
     /// How often user handlers ran to find out what a step does.
     pub handler_executions: Option<u64>,
     /// How often they ran again for the determinism guard.
@@ -282,7 +285,7 @@ pub struct Outcome {
     /// By how much the run of the violation was made smaller; `None` if nobody tried.
     pub minimised: Option<Minimised>,
     /// The run of the violation told in full, unless there is none or it is too long for that
-    /// (more than 5,000 events: see [`System::story`](crate::System::story)).
+    /// (more than 2,000 events: see [`System::story`](crate::System::story)).
     pub story: Option<Story>,
     /// Where `sometimes` properties hold.
     pub witnesses: Vec<Witness>,

@@ -97,6 +97,9 @@ fn between<T>(
 }
 
 /// A place in a text. Every method either reads something and moves on, or returns `None`.
+///
+/// It goes by bytes, since all that has a meaning is ASCII, and states are read in unoptimised
+/// builds too.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -107,19 +110,19 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
     }
 
     fn spaces(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
+        while self.peek() == Some(b' ') {
+            self.at += 1;
+        }
     }
 
-    fn eat(&mut self, what: &str) -> bool {
-        let there = self.rest().starts_with(what);
-        if there {
-            self.at += what.len();
-        }
+    fn eat(&mut self, what: u8) -> bool {
+        let there = self.peek() == Some(what);
+        self.at += usize::from(there);
         there
     }
 
@@ -140,27 +143,27 @@ impl<'a> Reader<'a> {
 
     fn is_ended(&self, key: bool) -> bool {
         match self.peek() {
-            None | Some(',' | ')' | ']' | '}') => true,
-            Some(':') => key,
+            None | Some(b',' | b')' | b']' | b'}') => true,
+            Some(b':') => key,
             // The space before the brace that closes a struct.
-            Some(' ') => self.rest().trim_start().starts_with('}'),
+            Some(b' ') => self.rest().trim_start().starts_with('}'),
             Some(_) => false,
         }
     }
 
     fn by_grammar(&mut self, depth: usize) -> Option<Shown> {
         match self.peek()? {
-            '"' => self.text_literal().map(Shown::Text),
-            '[' => self.items('[', ']', depth).map(Shown::List),
-            '(' => match self.items('(', ')', depth)? {
+            b'"' => self.text_literal().map(Shown::Text),
+            b'[' => self.items(b']', depth).map(Shown::List),
+            b'(' => match self.items(b')', depth)? {
                 items if items.is_empty() => Some(Shown::Atom("()".to_owned())),
                 items => Some(Shown::Tuple { name: String::new(), items }),
             },
-            '{' => self.set_or_map(depth),
-            c if c.is_alphabetic() || c == '_' => {
+            b'{' => self.set_or_map(depth),
+            byte if is_in_name(byte) && !byte.is_ascii_digit() => {
                 let name = self.name();
-                if self.peek() == Some('(') {
-                    let items = self.items('(', ')', depth)?;
+                if self.peek() == Some(b'(') {
+                    let items = self.items(b')', depth)?;
                     Some(Shown::Tuple { name, items })
                 } else if self.rest().starts_with(" {") {
                     self.at += 1;
@@ -175,24 +178,23 @@ impl<'a> Reader<'a> {
 
     /// A name as types, variants and fields have them.
     fn name(&mut self) -> String {
-        let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#'));
-        let name = &rest[..end.unwrap_or(rest.len())];
-        self.at += name.len();
-        name.to_owned()
+        let start = self.at;
+        while self.peek().is_some_and(is_in_name) {
+            self.at += 1;
+        }
+        self.text[start..self.at].to_owned()
     }
 
-    fn items(&mut self, open: char, close: char, depth: usize) -> Option<Vec<Shown>> {
-        self.at += open.len_utf8();
+    fn items(&mut self, close: u8, depth: usize) -> Option<Vec<Shown>> {
+        self.at += 1;
         let mut items = Vec::new();
         loop {
             self.spaces();
-            if self.peek()? == close {
-                self.at += close.len_utf8();
+            if self.eat(close) {
                 return Some(items);
             }
             if !items.is_empty() {
-                if !self.eat(",") {
+                if !self.eat(b',') {
                     return None;
                 }
                 self.spaces();
@@ -210,21 +212,22 @@ impl<'a> Reader<'a> {
         let mut fields = Vec::new();
         loop {
             self.spaces();
-            if self.eat("}") {
+            if self.eat(b'}') {
                 return (!fields.is_empty()).then_some(fields);
             }
             if !fields.is_empty() {
-                if !self.eat(",") {
+                if !self.eat(b',') {
                     return None;
                 }
                 self.spaces();
             }
-            if self.eat("..") {
+            if self.rest().starts_with("..") {
+                self.at += 2;
                 fields.push((String::new(), Shown::Atom("..".to_owned())));
                 continue;
             }
             let name = self.name();
-            if name.is_empty() || !self.eat(":") {
+            if name.is_empty() || !self.eat(b':') {
                 return None;
             }
             fields.push((name, self.value(depth + 1, false)?));
@@ -236,17 +239,17 @@ impl<'a> Reader<'a> {
         let (mut items, mut entries) = (Vec::new(), Vec::new());
         loop {
             self.spaces();
-            if self.eat("}") {
+            if self.eat(b'}') {
                 break;
             }
             if !(items.is_empty() && entries.is_empty()) {
-                if !self.eat(",") {
+                if !self.eat(b',') {
                     return None;
                 }
                 self.spaces();
             }
             let key = self.value(depth + 1, true)?;
-            if self.eat(":") {
+            if self.eat(b':') {
                 entries.push((key, self.value(depth + 1, false)?));
             } else {
                 items.push(key);
@@ -260,20 +263,17 @@ impl<'a> Reader<'a> {
     }
 
     fn text_literal(&mut self) -> Option<String> {
-        let rest = self.rest();
-        let mut escaped = false;
-        for (at, c) in rest.char_indices().skip(1) {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => {
-                    self.at += at + 1;
-                    return Some(rest[..=at].to_owned());
-                }
-                _ => {}
+        let start = self.at;
+        let mut at = start + 1;
+        loop {
+            match self.text.as_bytes().get(at)? {
+                b'\\' => at += 2,
+                b'"' => break,
+                _ => at += 1,
             }
         }
-        None
+        self.at = at + 1;
+        Some(self.text[start..self.at].to_owned())
     }
 
     /// How long the character literal here is, if there is one.
@@ -291,37 +291,39 @@ impl<'a> Reader<'a> {
     /// Everything up to where a value must end, whatever it is.
     fn atom(&mut self, key: bool) -> Option<Shown> {
         let start = self.at;
-        let mut open = Vec::new();
-        while let Some(c) = self.peek() {
-            match c {
-                '"' => {
+        let mut open = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
                     // A quote that never ends is a character like any other.
                     if self.text_literal().is_none() {
                         self.at += 1;
                     }
                     continue;
                 }
-                '\'' => {
+                b'\'' => {
                     self.at += self.char_literal().unwrap_or(1);
                     continue;
                 }
-                '(' | '[' | '{' => open.push(c),
-                ',' if open.is_empty() => break,
-                ':' if open.is_empty() && key && !self.rest().starts_with("::") => break,
-                ')' | ']' | '}' if open.is_empty() => break,
-                ')' | ']' | '}' => {
-                    open.pop();
-                }
-                ':' if self.rest().starts_with("::") => self.at += 1,
+                b'(' | b'[' | b'{' => open += 1,
+                b',' | b')' | b']' | b'}' if open == 0 => break,
+                b')' | b']' | b'}' => open -= 1,
+                b':' if self.text.as_bytes().get(self.at + 1) == Some(&b':') => self.at += 1,
+                b':' if open == 0 && key => break,
                 _ => {}
             }
-            self.at += c.len_utf8();
+            self.at += 1;
         }
         // The space before the brace that closes a struct is not part of the last value.
         let atom = self.text[start..self.at].trim_end();
         self.at = start + atom.len();
-        (!atom.is_empty() && open.is_empty()).then(|| Shown::Atom(atom.to_owned()))
+        (!atom.is_empty() && open == 0).then(|| Shown::Atom(atom.to_owned()))
     }
+}
+
+/// Whether a name may have this byte: letters that are not ASCII have more than one.
+fn is_in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'#' | 0x80..)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! effects of each step (what was sent, what was output) are asked of the handler once more, since
 //! a world keeps only what they lead to.
 
-use super::changes::changes;
+use super::changes::changes_between;
 use super::ledger::Ledger;
 use super::past::{culprits, last_change, mark_past};
 use super::replay::{Ending, Keep, Panicked, Replayed, Taken, does_not_replay, replay};
 use super::replayed::Target;
+use super::shown::Shown;
 use super::story::{Observed, Story, StoryEnding, StoryStart, StoryStep};
 use super::{Cause, Run, RunEvent, RunEventKind, Violation};
 use crate::engine::panicked;
@@ -24,7 +25,7 @@ use std::fmt::Debug;
 
 /// Runs with more events than this are not told of their own accord: nobody reads a story of that
 /// length, and it takes a while to write.
-pub(crate) const MAX_TOLD: usize = 5_000;
+pub(crate) const MAX_TOLD: usize = 2_000;
 
 /// What the end of a run should show: a violated property, a property that is met, or a panic.
 #[derive(Clone, Copy)]
@@ -131,6 +132,8 @@ struct Teller<'a, N: Node> {
     ledger: Ledger<N>,
     /// The last step of each node.
     last: Vec<Option<usize>>,
+    /// The state of each node, once it has changed.
+    states: Vec<Option<Shown>>,
     /// The last partition or its end.
     network_event: Option<usize>,
 }
@@ -158,6 +161,7 @@ impl<'a, N: Node> Teller<'a, N> {
             },
             ledger: Ledger::new(),
             last: vec![None; system.nodes.len()],
+            states: vec![None; system.nodes.len()],
             network_event: None,
         };
         for (to, event) in system.first_calls() {
@@ -354,7 +358,13 @@ impl<'a, N: Node> Teller<'a, N> {
         let Ok(world) = moved.after else { return Ok(()) };
         let after = &world.locals[node];
         told.after = format!("{:?}", after.node);
-        told.changes = changes(&told.before, &told.after);
+        if told.before != told.after {
+            // Every state but the first was read when it came to be.
+            let shown = self.states[node].take().unwrap_or_else(|| Shown::read(&told.before));
+            let next = Shown::read(&told.after);
+            told.changes = changes_between((&told.before, &shown), (&told.after, &next));
+            self.states[node] = Some(next);
+        }
         let fired = match moved.action {
             Action::Step { event: Event::Timer(timer), .. } => Some(timer),
             _ => None,

@@ -189,7 +189,7 @@ impl<'a> Breadth<'a> {
         probe: bool,
         batch: &mut Batch,
     ) -> Result<u64, Error> {
-        let mut unlisted = 0;
+        let (mut unlisted, mut asleep) = (0, 0);
         while batch.states.len() < TOGETHER {
             let words = batch.words.len();
             let Some(read) = chunk.next(cursor, &mut batch.words) else { break };
@@ -206,6 +206,7 @@ impl<'a> Breadth<'a> {
             let expander = &mut self.worker.expander;
             let expansion = expander.expand(vector, fingerprint, mark, number, &mut candidates)?;
             unlisted += expansion.stutters + expansion.asleep;
+            asleep += expansion.asleep;
             let found = &candidates[first..];
             if let Some(session) = session {
                 self.worker.prefetch(found, session);
@@ -217,6 +218,7 @@ impl<'a> Breadth<'a> {
             }
         }
         batch.candidates = candidates;
+        self.worker.shared.asleep.fetch_add(asleep, Relaxed);
         Ok(unlisted)
     }
 

@@ -279,8 +279,7 @@ impl<'a> Depth<'a> {
             .worker
             .by_fingerprint()
             .then(|| shared.table.session(TOGETHER * 64, shared.threads));
-        let mut generated = 0;
-        let mut deepest = 0;
+        let (mut generated, mut asleep, mut deepest) = (0, 0, 0);
         let mut expanded = 0;
         let mut candidates = std::mem::take(&mut batch.candidates);
         for index in 0..batch.states.len() {
@@ -308,6 +307,7 @@ impl<'a> Depth<'a> {
                 let goes_on = expansion.goes_on;
                 self.worker.judge_expansion(vector, found, goes_on, depth, || path.clone())?;
             }
+            asleep += expansion.asleep;
             let steps = found.len() as u64 + expansion.stutters + expansion.asleep;
             if !at_bound {
                 generated += steps;
@@ -329,6 +329,7 @@ impl<'a> Depth<'a> {
             shared.depth.fetch_max(deepest, Relaxed);
         }
         shared.generated.fetch_add(generated, Relaxed);
+        shared.asleep.fetch_add(asleep, Relaxed);
         shared.expanded.fetch_add(expanded, Relaxed);
         self.insert(batch, hand, session)
     }

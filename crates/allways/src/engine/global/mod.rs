@@ -146,6 +146,7 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
         unique_states: Some(unique),
         generated_states: Some(generated),
         transitions: Some(generated.saturating_sub(shared.initial.load(Relaxed))),
+        asleep: Some(shared.asleep.load(Relaxed)),
         handler_executions: Some(costs.handler_executions),
         guard_executions: Some(costs.guard_executions),
         memo_lookups: Some(shared.lookups.load(Relaxed)),

@@ -64,6 +64,8 @@ pub(crate) struct Shared<'a> {
     /// Whether a level is finished after a violation was found in it.
     finish_level: bool,
     pub generated: AtomicU64,
+    /// How many of them were not followed: see [`commute`](crate::engine::commute).
+    pub asleep: AtomicU64,
     /// What would have been generated beyond the depth bound.
     pub probed: AtomicU64,
     /// How many initial states there are.
@@ -113,6 +115,7 @@ impl<'a> Shared<'a> {
             finish_level: breadth_first
                 && space.layout().properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             generated: AtomicU64::new(0),
+            asleep: AtomicU64::new(0),
             probed: AtomicU64::new(0),
             initial: AtomicU64::new(0),
             depth: AtomicU64::new(0),

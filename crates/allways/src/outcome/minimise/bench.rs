@@ -374,3 +374,78 @@ impl<N: Node> Course<N> {
 fn does_not_violate(why: &str) -> Error {
     Error::Run(format!("the run does not violate what it is said to violate: {why}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Busy(u8);
+
+    impl Node for Busy {
+        type Msg = u8;
+        type Timer = u8;
+        type Call = u8;
+        type Output = Never;
+        fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+            cx.set_timer(7);
+        }
+        fn on_message(&mut self, from: Id, msg: u8, cx: &mut Cx<'_, Self>) {
+            self.0 = msg;
+            if msg > 0 {
+                cx.send(from, msg - 1);
+            }
+        }
+        fn on_timer(&mut self, _: u8, cx: &mut Cx<'_, Self>) {
+            cx.broadcast(1);
+        }
+        fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) {
+            self.0 = cx.choose(2) as u8;
+            cx.broadcast(call);
+        }
+    }
+
+    fn busy(network: Network) -> System<Busy> {
+        System::new([Busy(0), Busy(0), Busy(0)])
+            .network(network.drops(1).duplications(1))
+            .faults(Faults::none().crashes(1).restarts().partition([vec![0], vec![1, 2]]))
+            .calls_in_sequence([(0, 2), (0, 2), (1, 3)])
+            .timers(1)
+            .never_stuck("so that drops count", view(|n: &Busy| n.0), |_| true)
+    }
+
+    #[test]
+    fn what_a_world_allows_is_what_it_lists() {
+        for network in [Network::unordered(), Network::duplicating(), Network::ordered()] {
+            let system = busy(network);
+            let Ok(Start::Worlds(mut worlds)) = World::start(&system) else { panic!("no start") };
+            let mut actions: Vec<Action<Busy>> = Vec::new();
+            let mut at = 0;
+            while at < worlds.len().min(150) {
+                for action in worlds[at].actions(&system) {
+                    for successor in worlds[at].successors(&system, &action).unwrap() {
+                        if let SuccessorEnd::World(next) = successor.end {
+                            worlds.push(next);
+                        }
+                    }
+                    if !actions.contains(&action) {
+                        actions.push(action);
+                    }
+                }
+                at += 1;
+            }
+            // Every action that was ever possible, in worlds where it is and where it is not.
+            let (mut yes, mut no) = (0, 0);
+            for world in worlds.iter().step_by(7).take(300) {
+                let listed = world.actions(&system);
+                for action in &actions {
+                    let allowed = world.allows(&system, action);
+                    assert_eq!(allowed, listed.contains(action), "{action:?} in {world:?}");
+                    if allowed { yes += 1 } else { no += 1 }
+                }
+            }
+            assert!(yes > 1_000 && no > 1_000, "{yes} {no}");
+        }
+    }
+}

@@ -11,7 +11,8 @@
 //! 2. Breadth-first search over the events of the run alone: they span a small part of the space,
 //!    and the shortest run within it is found exactly.
 //! 3. Breadth-first search with engine `global`, up to a number of states and to one event less
-//!    than the run has. Where that covers everything, the run is known to be a shortest one.
+//!    than the run has. Where that covers everything, the run is known to be a shortest one. For a
+//!    long run this comes first too.
 //!
 //! Fewer switches (`order.rs`) are found by best-first search over the orders of the same events,
 //! smaller choices (`choices.rs`) by trying them. Each candidate is carried out on
@@ -40,6 +41,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+/// Runs of more events than this are not worth taking apart if a search from nothing finds a short
+/// one.
+const LONG: usize = 100;
 
 /// How far to go in making a run smaller.
 ///
@@ -275,10 +280,14 @@ fn minimise<N: Node>(
     };
     let mut is_shortest = course.moves.is_empty();
     let mut best = course;
+    if options.fewer_events && best.moves.len() > LONG {
+        let half = options.max_states / 2;
+        (best, is_shortest) = search::anywhere(&mut bench, best, half);
+    }
     if options.fewer_events && !is_shortest {
         best = fewer::events(&mut bench, best);
         best = search::among_events(&mut bench, best);
-        (best, is_shortest) = search::anywhere(&mut bench, best);
+        (best, is_shortest) = search::anywhere(&mut bench, best, options.max_states);
     }
     best = order::fewer_switches(&mut bench, best);
     best = choices::smaller(&mut bench, best);

@@ -7,6 +7,7 @@ use crate::engine::{Found, FoundWhat, global};
 use crate::model::node::Node;
 use crate::model::system::System;
 use crate::model::world::World;
+use crate::outcome::Bound;
 use crate::outcome::replayed::Target;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::hash::BuildHasher;
@@ -25,7 +26,7 @@ pub(super) fn among_events<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>) -
         }
     }
     let most = bench.limits.states + bench.limits.max_states / CHEAPER;
-    let Some(&first) = best.worlds.first().as_ref() else { return best };
+    let Some(first) = best.worlds.first() else { return best };
     let mut met = FxHashSet::default();
     met.insert(FxBuildHasher.hash_one(first));
     // The way to each state met: the one before it, and the event.
@@ -79,10 +80,14 @@ fn way(ways: &[(usize, usize)], mut at: usize) -> Vec<usize> {
     events
 }
 
-/// The shortest violating run of all, and true, if engine `global` can search that far; otherwise
-/// this one.
-pub(super) fn anywhere<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>) -> (Course<N>, bool) {
-    let left = bench.limits.max_states.saturating_sub(bench.limits.states);
+/// The shortest violating run of all, and true, if engine `global` can search that far with this
+/// many states looked at in all; otherwise this one.
+pub(super) fn anywhere<N: Node>(
+    bench: &mut Bench<'_, N>,
+    best: Course<N>,
+    max_states: u64,
+) -> (Course<N>, bool) {
+    let left = max_states.saturating_sub(bench.limits.states);
     if left == 0 || !bench.limits.has_time() {
         return (best, false);
     }
@@ -106,10 +111,7 @@ pub(super) fn anywhere<N: Node>(bench: &mut Bench<'_, N>, best: Course<N>) -> (C
     };
     bench.limits.states += findings.statistics.unique_states.unwrap_or_default();
     bench.limits.has_time();
-    let covered = match findings.bound {
-        None | Some(crate::outcome::Bound::Depth) => true,
-        Some(_) => false,
-    };
+    let covered = matches!(findings.bound, None | Some(Bound::Depth));
     match findings.violation {
         None => (best, covered),
         Some(Found { what, run }) => {

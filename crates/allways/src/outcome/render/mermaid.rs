@@ -148,15 +148,17 @@ mod tests {
                 || name.strip_prefix('n').is_some_and(|n| n.parse::<usize>().is_ok())
         };
         let text = |text: &str| {
-            let mut rest = text.replace("<br/>", "");
-            while let Some(at) = rest.find('#') {
-                let code = rest[at + 1..].find(';').map(|end| &rest[at + 1..at + 1 + end]);
-                if !code.is_some_and(|code| code.parse::<u32>().is_ok()) {
-                    return false;
-                }
-                rest =
-                    rest.replacen(&rest[at..=at + 1 + code.unwrap_or("").len()].to_owned(), "", 1);
+            // What follows a `#` up to the next `;` is the code of a character.
+            let mut rest = String::new();
+            for (index, part) in text.replace("<br/>", "").split('#').enumerate() {
+                let after = match part.split_once(';') {
+                    _ if index == 0 => part,
+                    Some((code, after)) if code.parse::<u32>().is_ok() => after,
+                    _ => return false,
+                };
+                rest.push_str(after);
             }
+            let rest = if text.starts_with('#') { format!("?{rest}") } else { rest };
             !rest.trim().is_empty() && !rest.contains([';', '<', '>', '%', '$'])
         };
         let good = |line: &str| {

@@ -50,8 +50,8 @@ pub(super) fn moments(story: &Story) -> Vec<Moment<'_>> {
             let fired = step.event.kind == RunEventKind::Timer;
             let timers = &mut moment.timers[node];
             timers.retain(|timer| {
-                let cancelled = step.timers_cancelled.iter().any(|gone| gone == timer);
-                !cancelled && !(fired && *timer == step.event.what)
+                let gone = fired && *timer == step.event.what;
+                !gone && step.timers_cancelled.iter().all(|cancelled| cancelled != timer)
             });
             timers.extend(step.timers_set.iter().map(String::as_str));
         }

@@ -30,9 +30,11 @@ pub(super) fn render(story: &Story, about: &About) -> String {
     }
     let title = about.title();
     let title = if title.is_empty() { String::new() } else { format!(": {}", comment(&title)) };
-    let run = match &about.saved {
-        Some(saved) => format!("SavedRun::from_json({})", raw(saved)),
-        None => "SavedRun::load(\"run.json\")".to_owned(),
+    let (run, data) = match &about.saved {
+        Some(saved) => {
+            ("from_json(RUN)", format!("\n/// The run.\nconst RUN: &str = {};\n", raw(saved)))
+        }
+        None => ("load(\"run.json\")", String::new()),
     };
     let _ = write!(
         out,
@@ -48,11 +50,10 @@ fn system() -> System<MyNode> {{
 /// Fails while the run violates, and when it can no longer be carried out: then it tests nothing.
 #[test]
 fn {}() {{
-    let run = {run}
-        .expect(\"the run can be read\");
+    let run = SavedRun::{run}.expect(\"the run can be read\");
     system().replay(&run).expect(\"the run is one of this system\").assert_no_longer_violates();
 }}
-",
+{data}",
         name(ending)
     );
     out

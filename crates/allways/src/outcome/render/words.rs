@@ -1,5 +1,6 @@
 //! Words that several formats share, and text made safe to put into them.
 
+use super::measure;
 use crate::outcome::story::{Change, Story, StoryEnding, StoryStep};
 use crate::outcome::{Cause, RunEventKind};
 
@@ -37,35 +38,14 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// At most this many characters, the last an ellipsis if some are left out.
+/// At most this many columns, the last an ellipsis if something is left out.
 pub(super) fn clip(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.to_owned();
-    }
-    let mut clipped: String = text.chars().take(length.saturating_sub(1)).collect();
-    clipped.truncate(clipped.trim_end().len());
-    clipped.push('…');
-    clipped
+    measure::clip(text, length, "…")
 }
 
-/// The text in lines of at most this many characters, broken at spaces where possible; what does
-/// not fit into `lines` lines is left out.
+/// The text in lines of at most this many columns; what does not fit into `lines` lines is left out.
 pub(super) fn wrap(text: &str, length: usize, lines: usize) -> Vec<String> {
-    let mut wrapped = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        if wrapped.len() + 1 >= lines || rest.chars().count() <= length {
-            wrapped.push(clip(rest, length));
-            break;
-        }
-        let end = rest.char_indices().nth(length).map_or(rest.len(), |(index, _)| index);
-        let fits = rest[end..].starts_with(' ');
-        let at =
-            if fits { end } else { rest[..end].rfind(' ').filter(|&at| at > 0).unwrap_or(end) };
-        wrapped.push(rest[..at].trim_end().to_owned());
-        rest = rest[at..].trim_start();
-    }
-    wrapped
+    measure::wrap(text, length, 0, lines, "…")
 }
 
 /// What something is called where there is room for `length` characters: all of it if it fits,
@@ -194,21 +174,6 @@ mod tests {
             escape("a<b>&\"'\u{0}\u{1b}[31m\u{202e}\nz"),
             "a&lt;b&gt;&amp;&quot;&#39;[31m z"
         );
-    }
-
-    #[test]
-    fn text_is_clipped_by_characters_not_bytes() {
-        assert_eq!(clip("äöüß", 3), "äö…");
-        assert_eq!(clip("äöü", 3), "äöü");
-        assert_eq!(clip("ab cd", 4), "ab…");
-    }
-
-    #[test]
-    fn text_wraps_at_spaces_and_long_words_are_cut() {
-        assert_eq!(wrap("one two three", 7, 9), ["one two", "three"]);
-        assert_eq!(wrap("abcdefgh", 3, 9), ["abc", "def", "gh"]);
-        assert_eq!(wrap("one two three four", 7, 2), ["one two", "three…"]);
-        assert!(wrap("", 7, 2).is_empty());
     }
 
     #[test]

@@ -323,7 +323,7 @@ mod tests {
             (
                 "/start",
                 json!(1e300),
-                "field `start` must be a whole number from 0 to 4294967295, but is 1e300",
+                "field `start` must be a whole number from 0 to 4294967295, but is 1e+300",
             ),
             ("/start_choices", json!("x"), "field `start_choices` must be a list, but is `x`"),
             (
