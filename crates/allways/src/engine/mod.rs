@@ -75,10 +75,7 @@ impl<N: Node> System<N> {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
     /// assert_eq!(outcome.verdict, Verdict::Holds);
     /// ```
@@ -109,10 +106,7 @@ impl<N: Node> System<N> {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let system = System::new([Cell(0), Cell(0)]).call(0, 7);
     /// let options = Options { max_depth: Some(1), ..Options::default() };
     /// let outcome = system.try_check(&options).unwrap();

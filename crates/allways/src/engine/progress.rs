@@ -23,10 +23,7 @@ impl Progress {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// use std::sync::Arc;
     /// let progress = Arc::new(allways::Progress::default());
     /// let options = Options { progress: Some(Arc::clone(&progress)), ..Options::default() };

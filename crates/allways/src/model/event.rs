@@ -42,10 +42,7 @@ pub enum Event<N: Node> {
 /// ```
 /// use allways::prelude::*;
 /// use allways::Event;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// // The last call of a script, or one that was given by itself, has nothing after it.
 /// let event: Event<Cell> = Event::Call { call: 7, next: None };
 /// assert_eq!(event.to_string(), "call 7");
@@ -122,10 +119,7 @@ impl<N: Node> fmt::Display for Event<N> {
 /// ```
 /// use allways::prelude::*;
 /// use allways::Local;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let local = Local { node: Cell(0), timers: vec![], fires_left: None, up: true };
 /// assert_ne!(local, Local { up: false, ..local.clone() });
 /// ```

@@ -469,10 +469,7 @@ impl<S: Sequential, F> Linear<S, F> {
     /// ```
     /// use allways::linear::{Linear, Operation, Register, RegisterOp};
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// /// A call writes; nothing is ever told of a return.
     /// let observer = Linear::new(Register(0), |seen: &Seen<'_, Cell>| match seen {
     ///     Seen::Call { node, call } => Some((*node, Operation::Invoke(RegisterOp::Write(**call)))),

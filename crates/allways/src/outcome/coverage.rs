@@ -46,10 +46,7 @@ pub struct Coverage {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
 /// let coverage = outcome.coverage.unwrap();
 /// let calls = coverage.handlers.iter().find(|h| h.handler == allways::Handler::Call).unwrap();
@@ -72,10 +69,7 @@ pub struct HandlerCoverage {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
 /// let coverage = outcome.coverage.unwrap();
 /// let message = coverage.kinds.iter().find(|k| k.handler == allways::Handler::Message).unwrap();
@@ -185,14 +179,11 @@ impl Coverage {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// // A single node tells nobody, and a call that it knows the answer to changes nothing.
     /// let outcome = System::new([Cell(7)]).call(0, 7).check();
     /// let never = outcome.coverage.unwrap().never();
-    /// assert_eq!(never, ["call `7` is handled but never changes anything"]);
+    /// assert_eq!(never, ["call `u8` is handled but never changes anything"]);
     /// ```
     pub fn never(&self) -> Vec<String> {
         let handlers = self.handlers.iter().filter(|h| h.expected && h.steps == 0);
@@ -229,10 +220,7 @@ impl KindCoverage {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
     /// let coverage = outcome.coverage.unwrap();
     /// assert!(coverage.kinds.iter().all(|kind| kind.ignored() == 0));

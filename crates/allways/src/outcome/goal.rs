@@ -8,10 +8,7 @@ use super::{Run, grouped};
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let outcome = System::new([N(0)])
 ///     .call(0, 7)
 ///     .sometimes_all("large and even", view(|n: &N| n.0), [
@@ -47,10 +44,7 @@ pub struct Goal {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0)])
 ///     .call(0, 7)
 ///     .sometimes_all("large and even", view(|c: &Cell| c.0), [
@@ -74,10 +68,7 @@ pub struct GoalConjunct {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0)])
 ///     .call(0, 7)
 ///     .sometimes_all("large and even", view(|c: &Cell| c.0), [

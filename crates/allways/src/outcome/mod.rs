@@ -119,10 +119,7 @@ impl fmt::Display for Run {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
@@ -145,10 +142,7 @@ pub enum Cause {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
@@ -174,10 +168,7 @@ pub struct Violation {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let outcome = System::new([Cell(0)])
 ///     .call(0, 7)
 ///     .sometimes("seven", view(|c: &Cell| c.0), |cells| cells[0] == 7)
@@ -199,10 +190,7 @@ pub struct Witness {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+/// # use allways::sample::Cell;
 /// let statistics = System::new([Cell(0), Cell(0)]).call(0, 7).check().statistics;
 /// assert_eq!((statistics.unique_states, statistics.depth), (Some(3), Some(2)));
 /// assert_eq!(statistics.runs, None); // only engine `walk` has any
@@ -258,10 +246,7 @@ pub struct Statistics {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let outcome = System::new([N(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
@@ -305,10 +290,7 @@ impl Outcome {
     ///
     /// ```should_panic
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
@@ -329,10 +311,7 @@ impl Outcome {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)

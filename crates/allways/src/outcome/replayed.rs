@@ -134,10 +134,7 @@ impl<N: Node> System<N> {
     /// ```
     /// use allways::prelude::*;
     /// use allways::{Replayed, SavedRun};
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let system = |call| {
     ///     let views = view(|n: &N| n.0);
     ///     System::new([N(0)]).call(0, call).always("small", views, |views| views[0] < 5)
@@ -168,10 +165,7 @@ impl<N: Node> System<N> {
     ///
     /// ```no_run
     /// # use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// # let system = System::new([Cell(0)]);
     /// // In a test, with the run.json that a check has saved: the bug does not come back.
     /// system.replay_file("tests/run.json").unwrap().assert_no_longer_violates();

@@ -18,10 +18,7 @@ use std::path::Path;
 /// ```
 /// use allways::prelude::*;
 /// use allways::{Replayed, SavedRun};
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let system = System::new([N(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);
@@ -68,10 +65,7 @@ impl SavedRun {
     /// ```
     /// use allways::SavedRun;
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
@@ -109,10 +103,7 @@ impl SavedRun {
     /// ```
     /// use allways::SavedRun;
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
@@ -129,7 +120,7 @@ impl SavedRun {
     /// ```
     /// use allways::SavedRun;
     /// let error = SavedRun::from_json("{}").unwrap_err();
-    /// assert!(error.to_string().contains("format"), "{error}");
+    /// assert_eq!(error.to_string(), "field `version` is missing: this is not a saved run");
     /// ```
     ///
     /// # Errors
@@ -144,10 +135,7 @@ impl SavedRun {
     /// ```
     /// use allways::SavedRun;
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { self.0 = call; cx.broadcast(call); } }
+    /// # use allways::sample::Cell;
     /// let outcome = System::new([Cell(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
