@@ -33,48 +33,34 @@ fn every_bug_has_a_diagram_that_fits() {
 }
 
 #[test]
-fn the_diagram_of_two_phase_commit_shows_who_disagrees_and_why() {
-    let text =
-        story("two-phase-commit", "majority-commits", Search::Bfs).text(&TextOptions::default());
+fn the_diagram_of_an_accumulator_shows_who_is_ahead_and_why() {
+    // There is one shortest run.
+    let text = story("accumulator", "forward-first", Search::Bfs).text(&TextOptions::default());
     assert_eq!(
         text,
         "\
-node 0 starts as Transaction { decision: None, prepared: {}, needed: 2 }
-nodes 1 to 3 start as Resource { state: Working, unilateral: false }
+node 0 starts as Client { numbers: 1, chosen: None }
+nodes 1 and 2 start as Server(Server { sum: 0, checkpoint: None, pending: [],
+  forward: NumberFirst })
 
-node  0     1     2     3
-      ◇     │     │     │   starts
-      │     │     │     │     sets timer Abort
-      │     ◇     ◇     ◇   start, each
-      │     │     │     │     sets timer Prepare, ChooseAbort
-   1  │     ◷     │     │   timer Prepare
-      │     │     │     │     state: Working → Prepared
-      │     │     │     │     → 0: Prepared
-      │     │     │     │     cancels timer ChooseAbort
-   2  │     │     ◷     │   timer Prepare
-      │     │     │     │     state: Working → Prepared
-      │     │     │     │     → 0: Prepared
-      │     │     │     │     cancels timer ChooseAbort
-▸  3  │     │     │     ◷   timer ChooseAbort
-      │     │     │     │     state: Working → Aborted
-      │     │     │     │     cancels timer Prepare
-   4  ●◀────○     │     │   Prepared from 1, sent at 1
-      │     │     │     │     prepared: {} → {1}
-   5  ●◀────┼─────○     │   Prepared from 2, sent at 2
-      │     │     │     │     prepared: {1} → {1, 2}
-      │     │     │     │     sets timer Commit
-   6  ◷     │     │     │   timer Commit
-      │     │     │     │     decision: None → Some(Commit)
-      │     │     │     │     → 1, 2, 3: Decided(Commit)
-      │     │     │     │     cancels timer Abort
-▸  7  ○────▶●     │     │   Decided(Commit) from 0, sent at 6
-      │     │     │     │     state: Prepared → Committed
+node  0     1     2
+      │     ◇     ◇   start, each
+      │     │     │     sets timer Checkpoint
+   1  ▼     │     │   call Choose
+      │     │     │     chooses 0
+      │     │     │     chosen: None → Some(0)
+      │     │     │     → 1: 1
+   2  ○────▶●     │   1 from 0, sent at 1
+      │     │     │     pending: [] → [1]
+      │     │     │     → 2: 1
+      │     │     │     sets timer Add
+▸  3  │     ○────▶●   1 from 1, sent at 2
+      │     │     │     sum: 0 → 1
 
-always `consistent` does not hold:
+always `no secondary is ahead` does not hold:
   node 0 sees None
-▸ node 1 sees Some(Committed), since step 7
-  node 2 sees Some(Prepared)
-▸ node 3 sees Some(Aborted), since step 3
+  node 1 sees Some(0)
+▸ node 2 sees Some(1), since step 3
 "
     );
 }

@@ -32,19 +32,20 @@ const fn alike(system: &'static str, bug: &'static str, events: usize, end: End)
 }
 
 /// The write of a client is over, and it reads that there was none.
-const FORGOTTEN: &[&str] = &[
-    "History { start: Register('\\0'), clients: {3: Client { completed: [(Invocation { op: Write('A'), after: [] }, Written), (Invocation { op: Read, after: [] }, Read('\\0'))], in_flight: None }}, malformed: false }",
-];
+const FORGOTTEN: &[&str] = &["client 3: Write('A') → Written, then Read → Read('\\0')"];
 
 /// Each client reads what the other wrote.
 const CROSSED: &[&str] = &[
-    "History { start: Register('\\0'), clients: {3: Client { completed: [(Invocation { op: Write('A'), after: [] }, Written), (Invocation { op: Read, after: [] }, Read('B'))], in_flight: None }, 4: Client { completed: [(Invocation { op: Write('B'), after: [] }, Written), (Invocation { op: Read, after: [(3, 1)] }, Read('A'))], in_flight: None }}, malformed: false }",
+    "client 3: Write('A') → Written, then Read → Read('B'); client 4: Write('B') → Written, then Read → Read('A') (begun after the first of client 3)",
 ];
 
 /// The write is over, and a read misses it.
 const MISSED: &[&str] = &[
     "Operations { writes_begun: 1, writes_ended: 1, read: Wrong { returned: 0, oldest: 1, newest: 1 } }",
 ];
+
+/// One client has had the lock, the other waits for ever.
+const SECOND_WAITS: &[&str] = &["None", "None", "Some(Done)", "Some(Requesting)"];
 
 const TWO_LEARNT: &[&str] = &["{}", "{}", "{}", "{10, 20}"];
 const TWO_LEARNT_LATE: &[&str] = &["{}", "{}", "{}", "{}", "{}", "{}", "{10, 20}"];
@@ -62,18 +63,39 @@ const ROWS: &[Row] = &[
         dfs: (2, &["None", "Some(3)", "Some(4)"]),
         walk: (2, &["None", "Some(4)", "Some(5)"]),
     },
+    alike("lock", "duplicate-grants", 8, (5, SECOND_WAITS)),
+    Row {
+        system: "lock",
+        bug: "lost-release",
+        events: 7,
+        bfs: (5, SECOND_WAITS),
+        dfs: (5, &["None", "None", "Some(Requesting)", "Some(Done)"]),
+        walk: (5, SECOND_WAITS),
+    },
+    alike("lock", "no-fencing", 8, (3, &["[]", "[2, 1]", "[]", "[]"])),
+    alike("lock", "unpersisted-token", 6, (2, &["None", "None", "Some(1)", "Some(1)"])),
     Row {
         system: "paxos",
         bug: "last-promise",
         events: 18,
-        bfs: (6, &["Some('A')", "Some('B')", "None"]),
-        dfs: (6, &["Some('B')", "None", "Some('A')"]),
-        walk: (5, &["Some('B')", "Some('A')", "None"]),
+        bfs: (7, &["Some('A')", "Some('B')", "None"]),
+        dfs: (6, &["Some('B')", "Some('A')", "None"]),
+        walk: (7, &["None", "Some('B')", "Some('A')"]),
     },
     alike("paxos-register", "stale-read", 8, (7, FORGOTTEN)),
     alike("paxos-register", "ignore-promise", 17, (12, CROSSED)),
-    alike("paxos-roles", "last-accepted", 24, (13, TWO_LEARNT_LATE)),
+    Row {
+        system: "paxos-roles",
+        bug: "last-accepted",
+        events: 24,
+        bfs: (12, TWO_LEARNT_LATE),
+        dfs: (11, TWO_LEARNT_LATE),
+        walk: (13, TWO_LEARNT_LATE),
+    },
     alike("paxos-roles", "promiscuous-acceptor", 10, (6, TWO_LEARNT)),
+    alike("primary-backup", "lost-commit", 10, (6, &["['a']", "[]", "['b']"])),
+    alike("primary-backup", "missed-start", 11, (7, &["['a']", "['b']", "[]"])),
+    alike("primary-backup", "split-brain", 5, (3, &["['a']", "['b']", "[]"])),
     alike("register", "minority-read", 8, (6, MISSED)),
     alike("register", "return-concurrent", 6, (4, MISSED)),
     Row {
@@ -81,22 +103,24 @@ const ROWS: &[Row] = &[
         bug: "majority-commits",
         events: 7,
         bfs: (4, &["None", "Some(Committed)", "Some(Prepared)", "Some(Aborted)"]),
-        dfs: (4, &["None", "Some(Committed)", "Some(Aborted)", "Some(Prepared)"]),
-        walk: (4, &["None", "Some(Aborted)", "Some(Committed)", "Some(Prepared)"]),
+        dfs: (4, &["None", "Some(Prepared)", "Some(Committed)", "Some(Aborted)"]),
+        walk: (4, &["None", "Some(Prepared)", "Some(Committed)", "Some(Aborted)"]),
     },
-    alike(
-        "two-phase-commit",
-        "unilateral-abort",
-        7,
-        (3, &["None", "Some(Aborted)", "Some(Committed)"]),
-    ),
+    Row {
+        system: "two-phase-commit",
+        bug: "unilateral-abort",
+        events: 7,
+        bfs: (3, &["None", "Some(Aborted)", "Some(Committed)"]),
+        dfs: (3, &["None", "Some(Committed)", "Some(Aborted)"]),
+        walk: (3, &["None", "Some(Committed)", "Some(Aborted)"]),
+    },
     Row {
         system: "zab",
         bug: "any-log",
         events: 31,
-        bfs: (20, &["[]", "[]", SECOND_TRANSACTION, "[]", FIRST_TRANSACTION]),
-        dfs: (20, &["[]", "[]", SECOND_TRANSACTION, "[]", FIRST_TRANSACTION]),
-        walk: (19, &["[]", "[]", "[]", SECOND_TRANSACTION, FIRST_TRANSACTION]),
+        bfs: (19, &["[]", "[]", FIRST_TRANSACTION, SECOND_TRANSACTION, "[]"]),
+        dfs: (19, &["[]", "[]", "[]", SECOND_TRANSACTION, FIRST_TRANSACTION]),
+        walk: (20, &["[]", "[]", "[]", SECOND_TRANSACTION, FIRST_TRANSACTION]),
     },
     alike("zab", "stale-epoch", 11, (8, &["Some(1)", "Some(1)", "None"])),
 ];
@@ -164,7 +188,7 @@ fn global(search: Search) -> Options {
 }
 
 fn walk() -> Options {
-    Options { engine: Engine::Walk, threads: 1, seed: 0, ..Options::default() }
+    Options { engine: Engine::Walk, threads: 1, seed: 0, runs: 100_000, ..Options::default() }
 }
 
 #[test]

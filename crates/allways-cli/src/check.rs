@@ -18,6 +18,8 @@ pub(crate) fn check(
     args: &CheckArgs,
     console: &mut Console<'_>,
 ) -> Result<Exit, String> {
+    // The flags have read their variables; this is for those that no flag has: misspelt ones.
+    allways::Options::from_env().map_err(in_words)?;
     let entry = allways_catalogue::find_among(entries, &args.system).map_err(in_words)?;
     let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
     let system = build(entry, &parameters)?;

@@ -303,6 +303,9 @@ fn a_variable_that_makes_no_sense_is_named() {
     let Ran { code, out, err } = ran(command(&["check", "tree"]).env("ALLWAYS_THREADS", "two"));
     assert_eq!((code, out.as_str()), (2, ""));
     assert_eq!(err, "allways: ALLWAYS_THREADS: `two` is not a whole number\n");
+    let misspelt = ran(command(&["check", "tree"]).env("ALLWAYS_MAX_STATE", "1"));
+    assert_eq!(misspelt.code, 2);
+    assert!(misspelt.err.contains("did you mean ALLWAYS_MAX_STATES?"), "{}", misspelt.err);
     let Ran { code, err, .. } = ran(command(&["check", "tree"]).env("ALLWAYS_EXACT", "maybe"));
     assert_eq!(code, 2);
     assert_eq!(err, "allways: ALLWAYS_EXACT: `maybe` is neither true nor false\n");

@@ -25,6 +25,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cargo test --workspace", "runs this test, too"),
     ("ALLWAYS_MAX_SECONDS=60 ALLWAYS_THREADS=2 cargo test", "in a crate of the reader's own"),
     ("ALLWAYS_SEARCH=dfs ALLWAYS_MAX_MEMORY=2G cargo test", "in a crate of the reader's own"),
+    ("ALLWAYS_ENGINE=walk ALLWAYS_SEED=7 cargo test", "in a crate of the reader's own"),
+    ("ALLWAYS_SAVE=/tmp/failures ALLWAYS_THREADS=1 cargo test", "in a crate of the reader's own"),
 ];
 const FRESH: &str = "run by `the_first_five_minutes_work_from_a_fresh_crate`";
 

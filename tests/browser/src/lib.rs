@@ -26,15 +26,15 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts the Chromium that `ALLWAYS_CHROMIUM` names, with an empty profile at `profile`;
+    /// Starts the Chromium that `ALLWAYS_TEST_CHROMIUM` names, with an empty profile at `profile`;
     /// `None` without the variable.
     ///
     /// # Panics
     ///
     /// If it does not start.
     pub fn start(profile: &Path) -> Option<Self> {
-        let Some(chromium) = std::env::var_os("ALLWAYS_CHROMIUM") else {
-            eprintln!("not tested: ALLWAYS_CHROMIUM does not name a Chromium");
+        let Some(chromium) = std::env::var_os("ALLWAYS_TEST_CHROMIUM") else {
+            eprintln!("not tested: ALLWAYS_TEST_CHROMIUM does not name a Chromium");
             return None;
         };
         let _ = std::fs::remove_dir_all(profile);
@@ -238,6 +238,10 @@ impl Browser {
 
     /// Moves the mouse to the first element that a selector finds.
     pub fn point(&mut self, selector: &str) {
+        // From somewhere else, and when nothing scrolls any more.
+        self.mouse("mouseMoved", (1.0, 1.0));
+        self.middle(selector);
+        std::thread::sleep(Duration::from_millis(100));
         let place = self.middle(selector);
         self.mouse("mouseMoved", place);
     }

@@ -37,16 +37,17 @@ fn at(browser: &mut Browser) -> i64 {
     at.as_i64().unwrap()
 }
 
-/// A shortest run of Paxos in which two values are chosen.
-fn shortest() -> &'static Story {
-    static STORY: LazyLock<Story> = LazyLock::new(|| paxos(Engine::Global));
+/// A run of Paxos in which two values are chosen, without a step too many.
+fn minimal() -> &'static Story {
+    static STORY: LazyLock<Story> = LazyLock::new(|| paxos(true));
     &STORY
 }
 
-fn paxos(engine: Engine) -> Story {
+fn paxos(minimise: bool) -> Story {
     let entry = allways_catalogue::find("paxos").unwrap();
     let system = entry.build(&[("bug", "last-promise")]).unwrap();
-    let options = Options { engine, threads: 1, ..Options::default() };
+    let engine = Engine::Walk;
+    let options = Options { engine, threads: 1, minimise, ..Options::default() };
     system.check_with(&options).unwrap().story.unwrap()
 }
 
@@ -119,7 +120,7 @@ impl Node for Hostile {
 
 #[test]
 fn keys_and_buttons_step_through_a_run() {
-    let story = shortest();
+    let story = minimal();
     let last = story.steps.len() as i64;
     let Some(mut browser) = open("steps", story) else { return };
     assert_eq!(at(&mut browser), 0);
@@ -147,7 +148,7 @@ fn keys_and_buttons_step_through_a_run() {
 
 #[test]
 fn a_step_shows_its_message_and_the_state_before_and_after() {
-    let story = shortest();
+    let story = minimal();
     let Some(mut browser) = open("click", story) else { return };
     let index = story.steps.iter().position(|step| step.view.is_some()).unwrap();
     let step = &story.steps[index];
@@ -162,7 +163,7 @@ fn a_step_shows_its_message_and_the_state_before_and_after() {
         browser.eval(&lines).as_str().unwrap().to_owned()
     };
     assert!(marked(&mut browser, "minus").contains("chosen: None"));
-    assert!(marked(&mut browser, "plus").contains("chosen: Some('A')"));
+    assert!(marked(&mut browser, "plus").contains("chosen: Some("));
 
     // A mark in a lane and an arrow lead to the same step.
     browser.press("Home");
@@ -190,7 +191,7 @@ fn a_step_shows_its_message_and_the_state_before_and_after() {
 
 #[test]
 fn the_global_state_is_that_of_the_moment() {
-    let story = shortest();
+    let story = minimal();
     let Some(mut browser) = open("global", story) else { return };
     assert!(!browser.text("#global").contains("chosen: Some"));
     browser.press("End");
@@ -212,7 +213,7 @@ fn the_global_state_is_that_of_the_moment() {
 
 #[test]
 fn what_does_not_matter_can_be_hidden() {
-    let story = paxos(Engine::Walk);
+    let story = paxos(false);
     let hidden = story.steps.iter().filter(|step| !step.matters).count();
     assert!(hidden > 0, "random runs do more than they must");
     let Some(mut browser) = open("past", &story) else { return };
@@ -234,7 +235,7 @@ fn what_does_not_matter_can_be_hidden() {
 
 #[test]
 fn light_and_dark_follow_the_reader_until_told_otherwise() {
-    let Some(mut browser) = open("theme", shortest()) else { return };
+    let Some(mut browser) = open("theme", minimal()) else { return };
     let paper = "getComputedStyle(document.body).backgroundColor";
     let (light, dark) = (json!("rgb(255, 255, 255)"), json!("rgb(13, 17, 23)"));
     browser.prefer("light");
@@ -301,7 +302,7 @@ fn many_nodes_and_steps_stay_usable() {
 
 #[test]
 fn a_person_who_cannot_see_it_is_told() {
-    let Some(mut browser) = open("spoken", shortest()) else { return };
+    let Some(mut browser) = open("spoken", minimal()) else { return };
     browser.press("j");
     assert_eq!(
         browser.eval("document.querySelector('#list').getAttribute('aria-activedescendant')"),
@@ -333,8 +334,9 @@ fn every_bug_of_the_catalogue_opens_without_a_complaint() {
     for entry in allways_catalogue::entries() {
         for bug in entry.bugs {
             let system = entry.build(&[("bug", bug.name)]).unwrap();
-            // Whatever run there is: a random one is found soon.
-            let options = Options { engine: Engine::Walk, threads: 1, ..Options::default() };
+            // Whatever run there is, the sooner the better.
+            let search = Search::Dfs;
+            let options = Options { search, threads: 1, minimise: false, ..Options::default() };
             let story = system.check_with(&options).unwrap().story.unwrap();
             show(&mut browser, &format!("{}-{}", entry.name, bug.name), &story);
             browser.press("End");

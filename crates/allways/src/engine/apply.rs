@@ -212,11 +212,11 @@ impl Expander<'_> {
         match candidate.kind {
             Kind::Flight | Kind::DropFlight => {
                 let info = self.memo.event(candidate.event);
-                if candidate.kind == Kind::DropFlight || info.is_consumed(layout.network) {
-                    if let Some(at) = loose.iter().position(|&event| event == candidate.event) {
-                        loose.swap_remove(at);
-                        sum = sum.wrapping_sub(info.key);
-                    }
+                let leaves = candidate.kind == Kind::DropFlight || info.is_consumed(layout.network);
+                let at = loose.iter().position(|&event| event == candidate.event);
+                if let (true, Some(at)) = (leaves, at) {
+                    loose.swap_remove(at);
+                    sum = sum.wrapping_sub(info.key);
                 }
             }
             Kind::Queue | Kind::DropQueue => {

@@ -141,6 +141,7 @@ impl Options {
     /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
     /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
+    /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
     ///
     /// ```no_run
     /// // As if `ALLWAYS_MAX_SECONDS=60` stood before the command.

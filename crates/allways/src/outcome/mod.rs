@@ -10,6 +10,7 @@ pub(crate) mod past;
 pub(crate) mod render;
 pub(crate) mod replay;
 pub(crate) mod replayed;
+pub(crate) mod report;
 pub(crate) mod saved;
 pub(crate) mod shown;
 pub(crate) mod story;
@@ -102,16 +103,28 @@ pub struct Run {
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(self.events.len()))
+    }
+}
+
+impl Run {
+    /// The run as a list of its last events.
+    fn text(&self, last: usize) -> String {
         let width = self.events.len().to_string().len();
+        let mut text = String::new();
         for (node, choices) in self.start_choices.iter().enumerate() {
             if !choices.is_empty() {
-                writeln!(f, "  {:>width$}. node {node} starts, choosing {choices:?}", 0)?;
+                text += &format!("  {:>width$}. node {node} starts, choosing {choices:?}\n", 0);
             }
         }
-        for (index, event) in self.events.iter().enumerate() {
-            writeln!(f, "  {:>width$}. {event}", index + 1)?;
+        let left_out = self.events.len().saturating_sub(last);
+        if left_out > 0 {
+            text += &format!("  … and {} events before these:\n", grouped(left_out as u64));
         }
-        Ok(())
+        for (index, event) in self.events.iter().enumerate().skip(left_out) {
+            text += &format!("  {:>width$}. {event}\n", index + 1);
+        }
+        text
     }
 }
 
@@ -284,53 +297,6 @@ pub struct Outcome {
     pub statistics: Statistics,
 }
 
-impl Outcome {
-    /// Panics with a readable report unless every property holds: what is violated, the run that
-    /// shows it as a diagram ([`Story::text`](crate::Story::text)), and the statistics.
-    ///
-    /// ```should_panic
-    /// use allways::prelude::*;
-    /// # use allways::sample::Cell as N;
-    /// System::new([N(0)])
-    ///     .call(0, 7)
-    ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
-    ///     .check()
-    ///     .assert_holds();
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the verdict is anything but [`Verdict::Holds`].
-    #[track_caller]
-    pub fn assert_holds(&self) -> &Self {
-        assert!(self.verdict == Verdict::Holds, "\n{self}");
-        self
-    }
-
-    /// Panics unless the property with this name is violated; returns the violation.
-    ///
-    /// ```
-    /// use allways::prelude::*;
-    /// # use allways::sample::Cell;
-    /// let outcome = System::new([Cell(0)])
-    ///     .call(0, 7)
-    ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
-    ///     .check();
-    /// assert_eq!(outcome.assert_violated("stays zero").run.events.len(), 1);
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the verdict is anything but [`Verdict::Violated`], or another property is violated.
-    #[track_caller]
-    pub fn assert_violated(&self, property: &str) -> &Violation {
-        match &self.violation {
-            Some(violation) if violation.property == property => violation,
-            _ => panic!("expected `{property}` to be violated\n{self}"),
-        }
-    }
-}
-
 /// An outcome shows at most this many steps of a run; nobody reads more, and all are in its story.
 const MAX_SHOWN: usize = 200;
 
@@ -338,34 +304,27 @@ impl fmt::Display for Outcome {
     /// What a person wants to know: what is violated and the run that shows it, as a diagram of
     /// 100 columns, or that nothing is; then the statistics.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.violation, self.verdict) {
-            (Some(violation), _) => {
-                match &self.story {
-                    Some(story) => {
-                        writeln!(f, "{}", violation.heading())?;
-                        let options =
-                            TextOptions { last: Some(MAX_SHOWN), ..TextOptions::default() };
-                        writeln!(f, "\n{}", story.text(&options))?;
-                    }
-                    None => write!(f, "{violation}")?,
-                }
-                if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
-                    writeln!(f, "minimised: {minimised}")?;
-                }
-            }
-            (None, Verdict::Holds) if self.complete => writeln!(f, "holds, complete")?,
-            (None, Verdict::Holds) => writeln!(f, "holds; stopped as soon as that was known")?,
-            (None, _) => writeln!(
-                f,
-                "inconclusive: bounded by {}; no violation in what was covered",
+        f.write_str(&self.text(&TextOptions::default()))
+    }
+}
+
+impl Outcome {
+    /// What a person wants to know, with the run shown like this.
+    fn text(&self, options: &TextOptions) -> String {
+        let mut text = match (&self.violation, self.verdict) {
+            (Some(violation), _) => self.violated(violation, options),
+            (None, Verdict::Holds) if self.complete => "holds, complete\n".to_owned(),
+            (None, Verdict::Holds) => "holds; stopped as soon as that was known\n".to_owned(),
+            (None, _) => format!(
+                "inconclusive: bounded by {}; no violation in what was covered\n",
                 self.bounded_by.map_or_else(|| "nothing".to_owned(), |bound| bound.to_string())
-            )?,
-        }
+            ),
+        };
         for line in self.advice() {
-            writeln!(f, "{line}")?;
+            text += &format!("{line}\n");
         }
         for warning in &self.warnings {
-            writeln!(f, "warning: {warning}")?;
+            text += &format!("warning: {warning}\n");
         }
         let statistics = &self.statistics;
         let mut parts = vec![self.engine.clone()];
@@ -379,7 +338,21 @@ impl fmt::Display for Outcome {
         part(statistics.local_states, "local states");
         part(statistics.handler_executions, "handler executions");
         parts.push(format!("{:.3} s", statistics.elapsed.as_secs_f64()));
-        writeln!(f, "{}", parts.join(", "))
+        text + &parts.join(", ") + "\n"
+    }
+
+    fn violated(&self, violation: &Violation, options: &TextOptions) -> String {
+        let mut text = match &self.story {
+            Some(story) => {
+                let options = TextOptions { last: Some(MAX_SHOWN), ..*options };
+                format!("{}\n\n{}\n", violation.heading(), story.text(&options))
+            }
+            None => violation.text(MAX_SHOWN),
+        };
+        if let Some(minimised) = self.minimised.as_ref().filter(|m| m.is_smaller()) {
+            text += &format!("minimised: {minimised}\n");
+        }
+        text
     }
 }
 
@@ -396,20 +369,24 @@ impl Violation {
             Cause::Panic => format!("violated: a handler panicked: {name}"),
         }
     }
+
+    /// The last events of the run as a list, and what the property reads.
+    fn text(&self, last: usize) -> String {
+        let mut text = format!("{}\n{}", self.heading(), self.run.text(last));
+        for (node, read) in self.reads.iter().enumerate() {
+            text += &match self.reads.len() {
+                1 => format!("  it reads {read}\n"),
+                _ => format!("  node {node}: {read}\n"),
+            };
+        }
+        text
+    }
 }
 
 impl fmt::Display for Violation {
     /// The run as a list, one event a line; an [`Outcome`] shows it as a diagram.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.heading())?;
-        write!(f, "{}", self.run)?;
-        for (node, read) in self.reads.iter().enumerate() {
-            match self.reads.len() {
-                1 => writeln!(f, "  it reads {read}")?,
-                _ => writeln!(f, "  node {node}: {read}")?,
-            }
-        }
-        Ok(())
+        f.write_str(&self.text(self.run.events.len()))
     }
 }
 

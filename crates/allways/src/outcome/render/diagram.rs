@@ -31,7 +31,7 @@ pub(super) struct Diagram<'a> {
 pub(super) fn lane_width(nodes: usize) -> f64 {
     match nodes {
         0..=3 => 132.0,
-        4..=6 => 112.0,
+        4..=6 => 100.0,
         7..=10 => 88.0,
         _ => 68.0,
     }

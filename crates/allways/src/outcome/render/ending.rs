@@ -25,10 +25,10 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
             return all;
         }
         (Some(Cause::Stuck), _) => {
-            say(format!("{kind} `{name}` does not hold: nothing can happen any more, and"), bad, 3);
+            say(format!("{kind} `{name}` does not hold: nothing can happen any more, and"), bad, 8);
         }
-        (Some(_), _) => say(format!("{kind} `{name}` does not hold:"), bad, 3),
-        (None, _) => say(format!("{kind} `{name}` holds:"), bad, 3),
+        (Some(_), _) => say(format!("{kind} `{name}` does not hold:"), bad, 8),
+        (None, _) => say(format!("{kind} `{name}` holds:"), bad, 8),
     }
     if let (Some(observer), Some(read)) = (ending.observer, ending.reads.first()) {
         let observer = story.observers.get(observer).map_or("the observer", String::as_str);

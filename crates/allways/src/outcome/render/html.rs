@@ -137,7 +137,7 @@ fn row(out: &mut String, story: &Story, index: usize, step: &StoryStep) {
     let number = index + 1;
     let faint = if step.matters { "" } else { " faint" };
     let bad = if ends_badly(story, index) { " bad" } else { "" };
-    let changed = changes(step, 44).join(", ");
+    let changed = changes(step, 40).join(", ");
     let alone = if changed.is_empty() { " alone" } else { "" };
     let _ = writeln!(
         out,

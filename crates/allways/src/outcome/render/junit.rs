@@ -207,7 +207,7 @@ mod tests {
         let (report, counts) = report(&system(8), &Options::default());
         assert_eq!(counts[..2], [4, 1], "{report}");
         assert!(report.contains("message=\"violated: always `below &lt;7&gt;`\""), "{report}");
-        assert!(report.contains("node 0 is called: 8"), "{report}");
+        assert!(report.contains("call 8"), "the run is told: {report}");
     }
 
     #[test]

@@ -31,7 +31,6 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
         Some(Some(step)) => format!(", sent at {}", step + 1),
     };
     let from = event.from.unwrap_or_default();
-    let down = event.kind != RunEventKind::Drop && !step.lost.is_empty();
     match event.kind {
         RunEventKind::Message | RunEventKind::Duplicate => {
             let again = envelope.is_some_and(|e| e.handled_at.first().is_some_and(|&f| f < at));
@@ -41,9 +40,10 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
                 _ => "",
             };
             let node = event.node.unwrap_or_default();
-            let lost = step.envelope.is_some_and(|number| step.lost.contains(&number));
-            let lost =
-                if lost && down { format!("; lost, node {node} is down") } else { String::new() };
+            let lost = match step.envelope.is_some_and(|number| step.lost.contains(&number)) {
+                true => format!("; lost, node {node} is down"),
+                false => String::new(),
+            };
             // Where it came from stays on one line.
             let origin = format!("from {from}{sent}").replace(' ', "\u{a0}");
             format!("{what} {origin}{again}{copy}{lost}")
@@ -56,8 +56,8 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
             let to = event.node.unwrap_or_default();
             format!("{what} from {from} to {to} is dropped{sent}")
         }
-        RunEventKind::Partition => format!("the network parts: {} ", groups(story, what)),
-        RunEventKind::Heal => "the partition heals ".to_owned(),
+        RunEventKind::Partition => format!("the network parts: {}", groups(story, what)),
+        RunEventKind::Heal => "the partition heals".to_owned(),
     }
 }
 

@@ -12,8 +12,8 @@ use crate::outcome::story::Story;
 use std::fmt::Write;
 
 /// How wide the words are, and how many characters fit.
-const WORDS: f64 = 500.0;
-const CHARACTERS: usize = 64;
+const WORDS: f64 = 520.0;
+const CHARACTERS: usize = 68;
 /// The heights of a line of words and of a row's margin.
 const LINE: f64 = 16.0;
 const MARGIN: f64 = 20.0;
@@ -38,7 +38,9 @@ impl Beside {
             let last = all.len() - CHANGE_LINES + 1;
             shown[CHANGE_LINES - 1] = format!("and {last} more changes");
         }
-        let event = wrap(&plain(&step.event.to_string()), CHARACTERS, EVENT_LINES);
+        // A node stays with its number.
+        let event = plain(&step.event.to_string()).replace(" node ", " node\u{a0}");
+        let event = wrap(&event, CHARACTERS, EVENT_LINES);
         Beside { event, changes: shown }
     }
 

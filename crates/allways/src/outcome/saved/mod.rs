@@ -7,9 +7,10 @@ mod junit;
 mod read;
 mod write;
 
+use super::report::is_kept;
 use super::{Cause, Outcome, Violation};
 use crate::error::Error;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// A run of a violation, as it is kept in a file: with the system, its parameters, the property and
@@ -170,7 +171,15 @@ impl SavedRun {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let cannot = |why: String| Error::Run(format!("cannot read {}: {why}", path.display()));
-        let file = std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?;
+        let file = std::fs::File::open(path).map_err(|error| {
+            let removed = error.kind() == ErrorKind::NotFound && is_kept(path);
+            let hint = if removed {
+                "; a test that passes removes what it saved when it failed"
+            } else {
+                ""
+            };
+            cannot(format!("{error}{hint}"))
+        })?;
         let mut bytes = Vec::new();
         // One byte more than allowed: enough to know that there is too much.
         let size = file.take(Self::MAX_BYTES + 1).read_to_end(&mut bytes);
