@@ -59,6 +59,11 @@ fn implemented(line: &str) -> Option<&str> {
 
 /// The public items in a file whose documentation has no example.
 fn without_example(text: &str, exported: &BTreeSet<&str>, is_library: bool) -> Vec<String> {
+    // A type that only the crate sees may share its name with one that everybody does.
+    let is_seen = |name: &&str| {
+        let hidden = ["struct", "enum"].map(|kind| format!("pub(crate) {kind} {name}"));
+        exported.contains(name) && !hidden.iter().any(|hidden| text.contains(hidden))
+    };
     let mut missing = Vec::new();
     let (mut has_example, mut owner) = (false, None);
     for line in text.lines().take_while(|line| *line != "#[cfg(test)]") {
@@ -69,6 +74,7 @@ fn without_example(text: &str, exported: &BTreeSet<&str>, is_library: bool) -> V
             continue;
         }
         if trimmed.starts_with("#[") {
+            has_example |= trimmed == "#[doc(hidden)]";
             continue;
         }
         match (inner, owner) {
@@ -76,7 +82,7 @@ fn without_example(text: &str, exported: &BTreeSet<&str>, is_library: bool) -> V
                 let name = public_item(line);
                 let name = name.filter(|name| is_library || exported.contains(name));
                 missing.extend(name.filter(|_| !has_example).map(str::to_owned));
-                match implemented(line).filter(|name| exported.contains(name)) {
+                match implemented(line).filter(is_seen) {
                     Some(name) => owner = Some(name),
                     None if line == "}" => owner = None,
                     None => {}
