@@ -75,8 +75,14 @@ fn command(line: &str) -> (&str, i32) {
     (command.trim(), code)
 }
 
-/// The words of a command of `allways`, and the variables before it; `None` for other commands.
-fn arguments(command: &str) -> Option<(Vec<(&str, &str)>, Vec<&str>)> {
+/// A command of `allways`: the variables before it, and its arguments.
+struct Called<'a> {
+    variables: Vec<(&'a str, &'a str)>,
+    arguments: Vec<&'a str>,
+}
+
+/// What a command of `allways` is called with; `None` for other commands.
+fn called(command: &str) -> Option<Called<'_>> {
     let mut words = command.split_whitespace().peekable();
     let mut variables = Vec::new();
     while let Some(variable) = words.peek().and_then(|word| word.split_once('=')) {
@@ -86,7 +92,7 @@ fn arguments(command: &str) -> Option<(Vec<(&str, &str)>, Vec<&str>)> {
     let words: Vec<&str> = words.collect();
     match words.as_slice() {
         ["allways", arguments @ ..] | ["cargo", "run", "--release", "--", arguments @ ..] => {
-            Some((variables, arguments.to_vec()))
+            Some(Called { variables, arguments: arguments.to_vec() })
         }
         _ => None,
     }
@@ -95,7 +101,7 @@ fn arguments(command: &str) -> Option<(Vec<(&str, &str)>, Vec<&str>)> {
 /// Runs a command of `allways`; returns what it prints. `None` for other commands.
 fn carry_out(line: &str, directory: &Path) -> Option<String> {
     let (command, code) = command(line);
-    let (variables, arguments) = arguments(command)?;
+    let Called { variables, arguments } = called(command)?;
     let mut process = Command::new(env!("CARGO_BIN_EXE_allways"));
     process.args(arguments).env("ALLWAYS_THREADS", "1").envs(variables).current_dir(directory);
     Some(ends_with(&mut process, code, line))
@@ -180,7 +186,7 @@ fn departure(expected: &[&str], printed: &str) -> Option<String> {
         }
     }
     let is_done = expected[at..].iter().all(|line| line == "…") && line == printed.len();
-    let missed = expected.get(best).map_or("the end", |line| line);
+    let missed = expected[best..].iter().find(|line| *line != "…").map_or("the end", |line| line);
     (!is_done).then(|| format!("no match for: {missed}\nprinted:\n{}", printed.join("\n")))
 }
 

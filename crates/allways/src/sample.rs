@@ -39,3 +39,34 @@ impl Rename for Cell {
         self.clone()
     }
 }
+
+/// The same, but for a node that is called.
+pub mod told {
+    use crate::prelude::*;
+
+    /// Keeps what it is told. A node that is called only tells the others.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// use allways::sample::told::Cell;
+    /// System::new([Cell(0), Cell(0)]).call(0, 7).check().assert_holds();
+    /// ```
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Cell(pub u8);
+
+    impl Node for Cell {
+        type Msg = u8;
+        type Timer = Never;
+        type Call = u8;
+        type Output = u8;
+
+        fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) {
+            cx.broadcast(call);
+        }
+
+        fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) {
+            self.0 = msg;
+            cx.output(msg);
+        }
+    }
+}
