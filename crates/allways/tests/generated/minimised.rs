@@ -75,9 +75,14 @@ proptest! {
                 prop_assert_eq!(&loaded, &saved);
                 match system.replay(&loaded).map_err(failed)? {
                     Replayed::StillViolates { violation: now } => {
-                        prop_assert_eq!(&now.reads, &violation.reads);
                         prop_assert_eq!(&now.property, &violation.property);
-                        prop_assert_eq!(now.run.events.len(), violation.run.events.len());
+                        // Events that read alike (calls of different scripts) may be told apart by
+                        // what follows only; read otherwise, a run may violate earlier.
+                        let (now_after, after) = (now.run.events.len(), violation.run.events.len());
+                        prop_assert!(now_after <= after, "{} {}", now_after, after);
+                        if now_after == after {
+                            prop_assert_eq!(&now.reads, &violation.reads);
+                        }
                     }
                     other => prop_assert!(false, "{}", other),
                 }

@@ -1,7 +1,7 @@
 //! A node that does as it is told: calls tell it what to send, and it keeps what it receives.
 
 use allways::prelude::*;
-use allways::{Run, RunEvent, RunEventKind, Story};
+use allways::{Cause, Run, RunEvent, RunEventKind, Story, Violation};
 use std::collections::BTreeMap;
 
 /// What a relay has received, most of it kept for the record.
@@ -123,4 +123,11 @@ pub fn heal() -> RunEvent {
 /// The story of these events.
 pub fn told(system: &System<Relay>, events: Vec<RunEvent>) -> Story {
     system.story(&Run { events, ..Run::default() }).unwrap()
+}
+
+/// The story of these events, after which an `always` property does not hold.
+pub fn violated(system: &System<Relay>, property: &str, events: Vec<RunEvent>) -> Story {
+    let run = Run { events, ..Run::default() };
+    let (property, reads) = (property.to_owned(), Vec::new());
+    system.violation_story(&Violation { property, cause: Cause::Always, run, reads }).unwrap()
 }

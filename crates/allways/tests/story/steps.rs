@@ -58,8 +58,7 @@ fn disagreement() -> System<Relay> {
 
 #[test]
 fn the_nodes_that_disagree_are_to_blame_and_only_their_past_matters() {
-    let system = disagreement();
-    let run = vec![
+    let events = vec![
         call(2, Do::Send(0, 7)),
         message(2, 0, 7),
         call(3, Do::Send(3, 7)),
@@ -67,16 +66,7 @@ fn the_nodes_that_disagree_are_to_blame_and_only_their_past_matters() {
         call(2, Do::Send(1, 8)),
         message(2, 1, 8),
     ];
-    // The run is one that a random walk could have found: it is not a shortest one.
-    let walk = |seed| {
-        let options = Options { engine: Engine::Walk, seed, threads: 1, ..Options::default() };
-        system.try_check(&options).unwrap()
-    };
-    let outcome = (0..10_000)
-        .map(walk)
-        .find(|outcome| outcome.violation.as_ref().is_some_and(|v| v.run.events == run))
-        .expect("some seed gives this run");
-    let story = outcome.story.unwrap();
+    let story = violated(&disagreement(), "agreement", events);
     let ending = story.ending.as_ref().unwrap();
     assert_eq!(ending.reads, ["Some(7)", "Some(8)", "None", "Some(7)"]);
     assert_eq!(ending.reads_at_start, ["None"; 4]);

@@ -279,7 +279,7 @@ mod tests {
             output.push(
                 u64::from(n) << 33 | u64::from(n % 200),
                 &vector(n),
-                Mark::new(n as usize % 7, n as usize % 5, n % 2 == 0),
+                Mark::new(n as usize % 7, n as usize % 5, n.is_multiple_of(2)),
                 u64::from(n) - 1,
                 &level,
             );
@@ -293,7 +293,7 @@ mod tests {
             while let Some(read) = chunk.next(&mut cursor, &mut buffer) {
                 let Read { place, fingerprint, mark } = read;
                 let n = seen as usize;
-                assert_eq!(mark, Mark::new(n % 7, n % 5, n % 2 == 0 && n > 0));
+                assert_eq!(mark, Mark::new(n % 7, n % 5, n.is_multiple_of(2) && n > 0));
                 assert_eq!(buffer, vector(seen));
                 let expected =
                     if seen == 0 { 99 } else { u64::from(seen) << 33 | u64::from(seen % 200) };
