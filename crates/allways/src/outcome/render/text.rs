@@ -181,6 +181,7 @@ impl Story {
     ///       |     |     -> 1: 7
     /// >  2  o---->*   7 from 0, sent at 1
     ///       |     |     Cell(0) -> Cell(7)
+    ///       |     |     outputs 7
     ///
     /// always `stays zero` does not hold:
     ///   node 0 sees 0
