@@ -27,6 +27,11 @@ use allways::{Checkable, Error};
 pub use parameters::{Bug, Kind, Parameter, Parameters};
 
 /// A protocol of the catalogue.
+///
+/// ```
+/// let entry = allways_catalogue::find("paxos").unwrap();
+/// assert_eq!(entry.bugs[0].name, "last-promise");
+/// ```
 pub struct Entry {
     /// Its name on the command line.
     pub name: &'static str,
@@ -41,6 +46,19 @@ pub struct Entry {
 
 impl Entry {
     /// A protocol that is not in the catalogue: one of your own, for the same commands.
+    ///
+    /// ```
+    /// use allways::Checkable;
+    /// use allways::prelude::*;
+    /// use allways_catalogue::Entry;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Server;
+    /// # impl Node for Server { type Msg = (); type Timer = Never; type Call = Never;
+    /// #   type Output = Never; fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {} }
+    /// let entry = Entry::new("my-server", "what it is", &[], &[], |_| {
+    ///     Ok(Box::new(System::new([Server, Server])) as Box<dyn Checkable>)
+    /// });
+    /// assert!(entry.build(&[]).is_ok());
+    /// ```
     pub const fn new(
         name: &'static str,
         about: &'static str,
@@ -53,6 +71,13 @@ impl Entry {
 
     /// The values of all parameters when these are set: `("nodes", "3")`, `("bug", "last-promise")`.
     ///
+    /// ```
+    /// let paxos = allways_catalogue::find("paxos").unwrap();
+    /// assert_eq!(paxos.parameters(&[("nodes", "5")]).unwrap().number("nodes"), 5);
+    /// let error = paxos.parameters(&[("node", "5")]).err().unwrap();
+    /// assert_eq!(error.to_string(), "`paxos` has no parameter `node`; did you mean `nodes`?");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a parameter is unknown, or a value is not one that it can have.
@@ -61,6 +86,12 @@ impl Entry {
     }
 
     /// The system with these parameters set, the others at their defaults.
+    ///
+    /// ```
+    /// use allways::Options;
+    /// let system = allways_catalogue::find("paxos").unwrap().build(&[("bug", "last-promise")]).unwrap();
+    /// system.check_with(&Options::default()).unwrap().assert_violated("agreement");
+    /// ```
     ///
     /// # Errors
     ///
@@ -71,6 +102,12 @@ impl Entry {
 
     /// The system with these parameters.
     ///
+    /// ```
+    /// let paxos = allways_catalogue::find("paxos").unwrap();
+    /// let parameters = paxos.parameters(&[]).unwrap();
+    /// assert!(!paxos.build_with(&parameters).unwrap().property_names().is_empty());
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the values do not fit together.
@@ -80,6 +117,10 @@ impl Entry {
 }
 
 /// All protocols, by name.
+///
+/// ```
+/// assert!(allways_catalogue::entries().iter().any(|entry| entry.name == "paxos"));
+/// ```
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
@@ -98,6 +139,11 @@ pub fn entries() -> &'static [Entry] {
 
 /// The protocol with this name.
 ///
+/// ```
+/// let error = allways_catalogue::find("paxo").err().unwrap();
+/// assert_eq!(error.to_string(), "there is no system `paxo`; did you mean `paxos`?");
+/// ```
+///
 /// # Errors
 ///
 /// If there is none; the message names the nearest.
@@ -106,6 +152,12 @@ pub fn find(name: &str) -> Result<&'static Entry, Error> {
 }
 
 /// The protocol with this name among these.
+///
+/// ```
+/// use allways_catalogue::{entries, find_among};
+/// assert_eq!(find_among(entries(), "tree").unwrap().name, "tree");
+/// assert!(find_among(&[], "tree").is_err());
+/// ```
 ///
 /// # Errors
 ///

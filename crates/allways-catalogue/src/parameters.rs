@@ -4,6 +4,16 @@ use crate::Entry;
 use allways::Error;
 
 /// Something that can be set.
+///
+/// ```
+/// use allways_catalogue::{Kind, Parameter};
+/// let nodes = Parameter {
+///     name: "nodes",
+///     about: "how many servers",
+///     kind: Kind::Number { default: 3, min: 1, max: 9 },
+/// };
+/// assert_eq!(nodes.name, "nodes");
+/// ```
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
@@ -14,6 +24,13 @@ pub struct Parameter {
 }
 
 /// The values that a parameter can have.
+///
+/// ```
+/// use allways_catalogue::Kind;
+/// let (number, word) = (Kind::Number { default: 3, min: 1, max: 9 }, Kind::Word(&["free", "counted"]));
+/// assert!(matches!(number, Kind::Number { default: 3, .. }));
+/// assert!(matches!(word, Kind::Word(words) if words[0] == "free"));
+/// ```
 pub enum Kind {
     /// A whole number.
     Number {
@@ -29,6 +46,12 @@ pub enum Kind {
 }
 
 /// A mistake that can be brought back with `bug=NAME`.
+///
+/// ```
+/// use allways_catalogue::Bug;
+/// let bug = Bug { name: "no-check", about: "gives what it has not", defaults: &[("nodes", "1")] };
+/// assert_eq!(bug.defaults[0], ("nodes", "1"));
+/// ```
 pub struct Bug {
     /// Its name.
     pub name: &'static str,
@@ -39,6 +62,12 @@ pub struct Bug {
 }
 
 /// The values of all parameters of one protocol.
+///
+/// ```
+/// let paxos = allways_catalogue::find("paxos").unwrap();
+/// let parameters = paxos.parameters(&[("bug", "last-promise")]).unwrap();
+/// assert_eq!((parameters.number("nodes"), parameters.bug()), (3, Some("last-promise")));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parameters {
     values: Vec<(&'static str, String)>,
@@ -111,21 +140,42 @@ impl Parameters {
     }
 
     /// The value of a number; zero for a parameter that the protocol does not have.
+    ///
+    /// ```
+    /// let paxos = allways_catalogue::find("paxos").unwrap();
+    /// assert_eq!(paxos.parameters(&[("nodes", "5")]).unwrap().number("nodes"), 5);
+    /// ```
     pub fn number(&self, name: &str) -> usize {
         self.word(name).parse().unwrap_or_default()
     }
 
     /// The value of a parameter as text; empty for one that the protocol does not have.
+    ///
+    /// ```
+    /// let zab = allways_catalogue::find("zab").unwrap();
+    /// assert_eq!(zab.parameters(&[("history", "counted")]).unwrap().word("history"), "counted");
+    /// ```
     pub fn word(&self, name: &str) -> &str {
         self.values.iter().find(|(n, _)| *n == name).map_or("", |(_, value)| value)
     }
 
     /// The bug that was chosen.
+    ///
+    /// ```
+    /// let paxos = allways_catalogue::find("paxos").unwrap();
+    /// assert_eq!(paxos.parameters(&[]).unwrap().bug(), None);
+    /// ```
     pub fn bug(&self) -> Option<&'static str> {
         self.bug
     }
 
     /// All parameters and their values, the bug last if there is one.
+    ///
+    /// ```
+    /// let paxos = allways_catalogue::find("paxos").unwrap();
+    /// let parameters = paxos.parameters(&[]).unwrap();
+    /// assert!(parameters.iter().eq([("nodes", "3"), ("proposals", "1")]));
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let values = self.values.iter().map(|(name, value)| (*name, value.as_str()));
         values.chain(self.bug.map(|bug| ("bug", bug)))

@@ -79,6 +79,12 @@ impl From<Exit> for ExitCode {
 }
 
 /// The whole program: the arguments of this process, its standard streams, Ctrl-C.
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     allways_cli::main(allways_catalogue::entries()) // this is `allways` itself
+/// }
+/// ```
 pub fn main(entries: &[Entry]) -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut console = Console::new(&mut out, &mut err);

@@ -71,6 +71,11 @@ pub use outcome::{
 };
 
 /// Linearizability of registers, queues and maps, as an observer.
+///
+/// ```
+/// use allways::linear::{History, Register};
+/// assert!(History::new(Register(0)).is_linearizable());
+/// ```
 pub mod linear {
     pub use crate::model::linear::{
         History, Linear, Map, MapOp, Operation, Queue, QueueOp, Register, RegisterOp, RegisterRet,
@@ -90,7 +95,28 @@ pub mod prelude {
     };
 }
 
-/// The examples of the README, as tests.
+#[doc(hidden)]
+pub mod sample;
+
+/// The examples of the README and of the guide, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct ReadmeDoctests;
+mod documents {
+    macro_rules! documents {
+        ($($name:ident $path:literal),*) => {
+            $(
+                #[doc = include_str!($path)]
+                pub struct $name;
+            )*
+        };
+    }
+    documents!(
+        Readme "../../../README.md",
+        FirstCheck "../../../docs/src/first-check.md",
+        Faults "../../../docs/src/faults.md",
+        Counterexamples "../../../docs/src/counterexamples.md",
+        Engines "../../../docs/src/engines.md",
+        Complete "../../../docs/src/complete.md",
+        Performance "../../../docs/src/performance.md",
+        Ci "../../../docs/src/ci.md"
+    );
+}

@@ -73,6 +73,13 @@ impl<N: Node> System<N> {
     /// Checks the system with the default options, as the environment changes them. A check that
     /// takes long says so on standard error, every ten seconds.
     ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
+    /// assert_eq!(outcome.verdict, Verdict::Holds);
+    /// ```
+    ///
     /// # Panics
     ///
     /// With one clear sentence if the system cannot be checked (see [`Error`]). A violation is not
@@ -96,6 +103,16 @@ impl<N: Node> System<N> {
     }
 
     /// Checks the system.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0), Cell(0)]).call(0, 7);
+    /// let options = Options { max_depth: Some(1), ..Options::default() };
+    /// let outcome = system.try_check(&options).unwrap();
+    /// assert_eq!(outcome.verdict, Verdict::Inconclusive);
+    /// assert!(System::<Cell>::new([]).try_check(&options).is_err()); // no nodes
+    /// ```
     ///
     /// # Errors
     ///

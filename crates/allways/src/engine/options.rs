@@ -143,6 +143,12 @@ impl Options {
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
     ///
+    /// ```no_run
+    /// // As if `ALLWAYS_MAX_SECONDS=60` stood before the command.
+    /// let options = allways::Options::from_env().unwrap();
+    /// assert_eq!(options.max_time.unwrap().as_secs(), 60);
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a variable has a value that makes no sense, or one that begins with `ALLWAYS_` is none of

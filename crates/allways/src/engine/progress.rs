@@ -20,31 +20,66 @@ pub struct Progress {
 
 impl Progress {
     /// Distinct global states so far.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// use std::sync::Arc;
+    /// let progress = Arc::new(allways::Progress::default());
+    /// let options = Options { progress: Some(Arc::clone(&progress)), ..Options::default() };
+    /// System::new([Cell(0), Cell(0)]).call(0, 7).try_check(&options).unwrap();
+    /// assert_eq!(progress.states(), 3);
+    /// ```
     pub fn states(&self) -> u64 {
         self.states.load(Relaxed)
     }
 
     /// Global states generated so far.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.generated(), 0); // nothing has begun
+    /// ```
     pub fn generated(&self) -> u64 {
         self.generated.load(Relaxed)
     }
 
     /// Global states found but not yet expanded.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.frontier(), 0); // nothing has begun
+    /// ```
     pub fn frontier(&self) -> u64 {
         self.frontier.load(Relaxed)
     }
 
     /// The length of the longest run so far.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.depth(), 0); // nothing has begun
+    /// ```
     pub fn depth(&self) -> u64 {
         self.depth.load(Relaxed)
     }
 
     /// Bytes that the engine stores.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.memory(), 0); // nothing has begun
+    /// ```
     pub fn memory(&self) -> u64 {
         self.memory.load(Relaxed)
     }
 
     /// Random runs so far.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.runs(), 0); // only engine `walk` makes any
+    /// ```
     pub fn runs(&self) -> u64 {
         self.runs.load(Relaxed)
     }

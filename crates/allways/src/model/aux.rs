@@ -35,17 +35,32 @@ pub struct Aux<T> {
 
 impl<T> Aux<T> {
     /// Carries `value` without letting it distinguish states.
+    ///
+    /// ```
+    /// let log = allways::Aux::new(vec!["started"]);
+    /// assert_eq!(log.len(), 1); // reads like what it carries
+    /// ```
     pub fn new(value: T) -> Self {
         Aux { value, counted: false }
     }
 
     /// Carries `value` and lets it distinguish states as any other field would: to measure what
     /// the decomposition saves.
+    ///
+    /// ```
+    /// use allways::Aux;
+    /// assert_eq!(Aux::new(1), Aux::new(2));
+    /// assert_ne!(Aux::counted(1), Aux::counted(2));
+    /// ```
     pub fn counted(value: T) -> Self {
         Aux { value, counted: true }
     }
 
     /// The value itself.
+    ///
+    /// ```
+    /// assert_eq!(allways::Aux::new(7).into_inner(), 7);
+    /// ```
     pub fn into_inner(self) -> T {
         self.value
     }

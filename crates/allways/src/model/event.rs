@@ -38,6 +38,15 @@ pub enum Event<N: Node> {
 }
 
 /// A position in one of the driver's scripts (calls that come in sequence).
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::Event;
+/// # use allways::sample::Cell;
+/// // The last call of a script, or one that was given by itself, has nothing after it.
+/// let event: Event<Cell> = Event::Call { call: 7, next: None };
+/// assert_eq!(event.to_string(), "call 7");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ScriptPosition {
     pub(crate) script: u32,
@@ -106,6 +115,14 @@ impl<N: Node> fmt::Display for Event<N> {
 }
 
 /// The local state of a node: the user's part, and what the checker keeps beside it.
+///
+/// ```
+/// use allways::prelude::*;
+/// use allways::Local;
+/// # use allways::sample::Cell;
+/// let local = Local { node: Cell(0), timers: vec![], fires_left: None, up: true };
+/// assert_ne!(local, Local { up: false, ..local.clone() });
+/// ```
 #[derive(Debug)]
 pub struct Local<N: Node> {
     /// The node as the user wrote it.

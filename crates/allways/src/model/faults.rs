@@ -28,11 +28,21 @@ pub struct Faults {
 
 impl Faults {
     /// Nothing goes wrong.
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// assert_eq!(Faults::none(), Faults::default());
+    /// ```
     pub fn none() -> Self {
         Faults::default()
     }
 
     /// At most this many crashes in a run, of any nodes.
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// assert_ne!(Faults::none().crashes(1), Faults::none());
+    /// ```
     #[must_use]
     pub fn crashes(mut self, budget: u8) -> Self {
         self.crashes = budget;
@@ -40,6 +50,12 @@ impl Faults {
     }
 
     /// A crashed node may start again, with what it had persisted.
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// let faults = Faults::none().crashes(1).restarts();
+    /// assert_ne!(faults, Faults::none().crashes(1)); // then what is down stays down
+    /// ```
     #[must_use]
     pub fn restarts(mut self) -> Self {
         self.restarts = true;
@@ -49,6 +65,13 @@ impl Faults {
     /// The network may part into these groups. Nodes that are in no group form one more. While the
     /// partition lasts, what is sent between groups is lost; when it starts, so is what is in
     /// flight between them. It may heal at any time.
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// // Of nodes 0 to 3: node 0 from the others, or two from two.
+    /// let faults = Faults::none().partition([vec![0]]).partition([vec![0, 1], vec![2, 3]]);
+    /// # let _ = faults;
+    /// ```
     #[must_use]
     pub fn partition(mut self, groups: impl IntoIterator<Item = Vec<usize>>) -> Self {
         self.cuts.push(groups.into_iter().collect());
@@ -57,6 +80,12 @@ impl Faults {
     }
 
     /// At most this many partitions in a run (one, unless said otherwise).
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// let faults = Faults::none().partition([vec![0]]).partitions(2); // twice, not once
+    /// # let _ = faults;
+    /// ```
     #[must_use]
     pub fn partitions(mut self, budget: u8) -> Self {
         self.partitions = budget;

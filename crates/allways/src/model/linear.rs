@@ -27,10 +27,23 @@ pub trait Sequential: Value {
 }
 
 /// A register that can be written and read.
+///
+/// ```
+/// use allways::linear::{Register, RegisterOp, RegisterRet, Sequential};
+/// let mut register = Register('a');
+/// assert_eq!(register.apply(&RegisterOp::Write('b')), RegisterRet::Written);
+/// assert_eq!(register, Register('b'));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Register<V>(pub V);
 
 /// An operation on a [`Register`].
+///
+/// ```
+/// use allways::linear::RegisterOp;
+/// let ops = [RegisterOp::Write(5), RegisterOp::Read];
+/// assert_ne!(ops[0], ops[1]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RegisterOp<V> {
     /// Writes a value.
@@ -40,6 +53,11 @@ pub enum RegisterOp<V> {
 }
 
 /// What an operation on a [`Register`] returns.
+///
+/// ```
+/// use allways::linear::{Register, RegisterOp, RegisterRet, Sequential};
+/// assert_eq!(Register(5).apply(&RegisterOp::Read), RegisterRet::Read(5));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RegisterRet<V> {
     /// The value was written.
@@ -64,10 +82,23 @@ impl<V: Value> Sequential for Register<V> {
 }
 
 /// A first-in, first-out queue.
+///
+/// ```
+/// use allways::linear::{Queue, QueueOp, Sequential};
+/// let mut queue = Queue::default();
+/// queue.apply(&QueueOp::Push('a'));
+/// queue.apply(&QueueOp::Push('b'));
+/// assert_eq!(queue.apply(&QueueOp::Pop), Some('a'));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Queue<V>(pub VecDeque<V>);
 
 /// An operation on a [`Queue`].
+///
+/// ```
+/// use allways::linear::{Queue, QueueOp, Sequential};
+/// assert_eq!(Queue::<u8>::default().apply(&QueueOp::Pop), None);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum QueueOp<V> {
     /// Appends a value; returns `None`.
@@ -92,10 +123,24 @@ impl<V: Value> Sequential for Queue<V> {
 }
 
 /// A map from keys to values.
+///
+/// ```
+/// use allways::linear::{Map, MapOp, Sequential};
+/// let mut map = Map([("a", 1)].into());
+/// assert_eq!(map.apply(&MapOp::Put("a", 2)), Some(1));
+/// assert_eq!(map.apply(&MapOp::Get("a")), Some(2));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Map<K: Ord, V>(pub BTreeMap<K, V>);
 
 /// An operation on a [`Map`]; each returns the value that was there before.
+///
+/// ```
+/// use allways::linear::{Map, MapOp, Sequential};
+/// let mut map = Map([("a", 1)].into());
+/// assert_eq!(map.apply(&MapOp::Remove("a")), Some(1));
+/// assert_eq!(map.apply(&MapOp::Get("a")), None);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum MapOp<K, V> {
     /// Sets the value of a key.
@@ -120,6 +165,13 @@ impl<K: Value + Ord, V: Value> Sequential for Map<K, V> {
 }
 
 /// What a client does: invoke an operation, or see it return.
+///
+/// ```
+/// use allways::linear::{Operation, Register, RegisterOp, RegisterRet};
+/// let operations: [Operation<Register<u8>>; 2] =
+///     [Operation::Invoke(RegisterOp::Read), Operation::Return(RegisterRet::Read(0))];
+/// assert_ne!(operations[0], operations[1]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Operation<S: Sequential> {
     /// The client invokes an operation; it must have none in flight.
@@ -203,27 +255,69 @@ impl<S: Sequential> fmt::Debug for History<S> {
 
 impl<S: Sequential> History<S> {
     /// No operations yet, on an object in this state.
+    ///
+    /// ```
+    /// use allways::linear::{History, Register};
+    /// assert!(History::new(Register(0)).is_linearizable());
+    /// ```
     pub fn new(start: S) -> Self {
         History { start, clients: BTreeMap::new(), malformed: false }
     }
 
     /// Whether a client invoked while it waited, or saw a return that it did not wait for: then
     /// the clients were told apart wrongly, and the history says nothing about the object.
+    ///
+    /// ```
+    /// use allways::Id;
+    /// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+    /// let mut history = History::new(Register(0));
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Read));
+    /// assert!(!history.is_malformed());
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Read)); // before the first returned
+    /// assert!(history.is_malformed());
+    /// # history.record(Id::new(0), Operation::Return(RegisterRet::Read(0)));
+    /// ```
     pub fn is_malformed(&self) -> bool {
         self.malformed
     }
 
     /// How many operations were invoked.
+    ///
+    /// ```
+    /// use allways::Id;
+    /// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+    /// let mut history = History::new(Register(0));
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Read));
+    /// history.record(Id::new(0), Operation::Return(RegisterRet::Read(0)));
+    /// history.record(Id::new(1), Operation::Invoke(RegisterOp::Write(1)));
+    /// assert_eq!(history.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.clients.values().map(|c| c.completed.len() + usize::from(c.in_flight.is_some())).sum()
     }
 
     /// Whether no operation was invoked.
+    ///
+    /// ```
+    /// use allways::linear::{History, Register};
+    /// assert!(History::new(Register(0)).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The completed operations with what they returned, client by client.
+    ///
+    /// ```
+    /// use allways::Id;
+    /// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+    /// let mut history = History::new(Register(0));
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Read));
+    /// history.record(Id::new(0), Operation::Return(RegisterRet::Read(0)));
+    /// history.record(Id::new(1), Operation::Invoke(RegisterOp::Write(1))); // in flight
+    /// let completed: Vec<_> = history.completed().collect();
+    /// assert_eq!(completed, [(Id::new(0), &RegisterOp::Read, &RegisterRet::Read(0))]);
+    /// ```
     pub fn completed(&self) -> impl Iterator<Item = (Id, &S::Op, &S::Ret)> {
         let clients = self.clients.iter();
         clients.flat_map(|(id, c)| c.completed.iter().map(|(inv, ret)| (*id, &inv.op, ret)))
@@ -231,6 +325,15 @@ impl<S: Sequential> History<S> {
 
     /// Adds what a client does. A client that invokes while it waits, or sees a return that it
     /// does not wait for, makes the history malformed: not linearizable.
+    ///
+    /// ```
+    /// use allways::Id;
+    /// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+    /// let mut history = History::new(Register(0));
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Write(1)));
+    /// history.record(Id::new(0), Operation::Return(RegisterRet::Written));
+    /// assert_eq!(history.len(), 1);
+    /// ```
     pub fn record(&mut self, client: Id, operation: Operation<S>) {
         let after = || {
             let others =
@@ -259,6 +362,17 @@ impl<S: Sequential> History<S> {
     /// Whether some order of the operations explains every return, keeps each client's order and
     /// puts an operation that completed before another was invoked before it. Operations in flight
     /// may or may not have happened.
+    ///
+    /// ```
+    /// use allways::Id;
+    /// use allways::linear::{History, Operation, Register, RegisterOp, RegisterRet};
+    /// let mut history = History::new(Register(0));
+    /// // A read that is in flight together with a write may see it or not.
+    /// history.record(Id::new(0), Operation::Invoke(RegisterOp::Write(1)));
+    /// history.record(Id::new(1), Operation::Invoke(RegisterOp::Read));
+    /// history.record(Id::new(1), Operation::Return(RegisterRet::Read(1)));
+    /// assert!(history.is_linearizable());
+    /// ```
     pub fn is_linearizable(&self) -> bool {
         if self.malformed {
             return false;
@@ -351,6 +465,18 @@ pub struct Linear<S, F> {
 impl<S: Sequential, F> Linear<S, F> {
     /// Observes operations on an object that starts as `start`; `read` says which of the things
     /// seen are operations, and whose.
+    ///
+    /// ```
+    /// use allways::linear::{Linear, Operation, Register, RegisterOp};
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// /// A call writes; nothing is ever told of a return.
+    /// let observer = Linear::new(Register(0), |seen: &Seen<'_, Cell>| match seen {
+    ///     Seen::Call { node, call } => Some((*node, Operation::Invoke(RegisterOp::Write(**call)))),
+    ///     _ => None,
+    /// });
+    /// System::new([Cell(0)]).call(0, 7).observe(observer).check().assert_holds();
+    /// ```
     pub fn new<N: Node>(start: S, read: F) -> Self
     where
         F: Fn(&Seen<'_, N>) -> Option<(Id, Operation<S>)>,

@@ -16,12 +16,20 @@ pub struct Id(u32);
 
 impl Id {
     /// The node with this number.
+    ///
+    /// ```
+    /// assert_eq!(allways::Id::new(2).to_string(), "2");
+    /// ```
     pub const fn new(index: usize) -> Self {
         // No system has so many nodes: a number that does not fit must not become one that does.
         Id(if index > u32::MAX as usize { u32::MAX } else { index as u32 })
     }
 
     /// The number of this node, from zero.
+    ///
+    /// ```
+    /// assert_eq!(allways::Id::new(2).index(), 2);
+    /// ```
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -220,27 +228,89 @@ impl<'a, N: Node> Cx<'a, N> {
     }
 
     /// The node whose handler runs.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     self.0 = cx.id().index();
+    /// }
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.id
     }
 
     /// How many nodes the system has.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     let is_last = cx.id().index() + 1 == cx.nodes();
+    ///     self.0 = usize::from(is_last);
+    /// }
+    /// # }
+    /// ```
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
     /// The smallest number of nodes that is more than half of all of them.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     self.0 += 1;
+    ///     if self.0 == cx.majority() {
+    ///         cx.output(self.0); // enough votes
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn majority(&self) -> usize {
         self.nodes / 2 + 1
     }
 
     /// All other nodes.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     for (number, peer) in cx.peers().enumerate() {
+    ///         cx.send(peer, number as u8); // to each something else
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn peers(&self) -> impl Iterator<Item = Id> + use<N> {
         let me = self.id;
         (0..self.nodes).map(Id::new).filter(move |&id| id != me)
     }
 
     /// Sends a message. A node may send to itself; that too goes through the network.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.send(0, 7); // by number
+    ///     cx.send(cx.id(), 7); // by id
+    /// }
+    /// # }
+    /// ```
     pub fn send(&mut self, to: impl Into<Id>, msg: N::Msg) {
         let to = to.into();
         assert!(
@@ -253,6 +323,17 @@ impl<'a, N: Node> Cx<'a, N> {
     }
 
     /// Sends a message to every other node.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.broadcast(7);
+    /// }
+    /// # }
+    /// ```
     pub fn broadcast(&mut self, msg: N::Msg) {
         for to in self.peers() {
             self.effects.sends.push((to, msg.clone()));
@@ -260,6 +341,17 @@ impl<'a, N: Node> Cx<'a, N> {
     }
 
     /// Sends a message to every node, this one included.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.broadcast_with_self(7);
+    /// }
+    /// # }
+    /// ```
     pub fn broadcast_with_self(&mut self, msg: N::Msg) {
         for to in 0..self.nodes {
             self.effects.sends.push((Id::new(to), msg.clone()));
@@ -268,6 +360,22 @@ impl<'a, N: Node> Cx<'a, N> {
 
     /// Sets a timer: it may fire at any time from now on, once. Setting a pending timer again
     /// changes nothing: the checker has no clock, any duration is possible.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.set_timer(5);
+    ///     cx.set_timer(5); // it is pending already
+    /// }
+    ///
+    /// fn on_timer(&mut self, timer: u8, cx: &mut Cx<'_, Self>) {
+    ///     cx.set_timer(timer); // once more
+    /// }
+    /// # }
+    /// ```
     pub fn set_timer(&mut self, timer: N::Timer) {
         if let Err(at) = self.effects.timers.binary_search(&timer) {
             self.effects.timers.insert(at, timer);
@@ -275,6 +383,19 @@ impl<'a, N: Node> Cx<'a, N> {
     }
 
     /// Cancels a timer, if it is pending.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.set_timer(1);
+    ///     cx.set_timer(2);
+    ///     cx.cancel_timer(&1); // leaves 2
+    /// }
+    /// # }
+    /// ```
     pub fn cancel_timer(&mut self, timer: &N::Timer) {
         if let Ok(at) = self.effects.timers.binary_search(timer) {
             self.effects.timers.remove(at);
@@ -282,21 +403,71 @@ impl<'a, N: Node> Cx<'a, N> {
     }
 
     /// Cancels all pending timers of this node.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.cancel_timers();
+    /// }
+    /// # }
+    /// ```
     pub fn cancel_timers(&mut self) {
         self.effects.timers.clear();
     }
 
     /// Replies to the application, or tells observers something else that happened.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.output(self.0); // observers see it
+    /// }
+    /// # }
+    /// ```
     pub fn output(&mut self, output: N::Output) {
         self.effects.outputs.push(output);
     }
 
     /// Tosses a coin with `arity` sides: the checker explores every result, `0..arity`.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) { self.0 += 1; }
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     self.0 = cx.choose(3);
+    /// }
+    /// # }
+    /// System::new([N(0)])
+    ///     .call(0, ())
+    ///     .sometimes("one", view(|n: &N| n.0), |values| values[0] == 1)
+    ///     .sometimes("two", view(|n: &N| n.0), |values| values[0] == 2)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     pub fn choose(&mut self, arity: usize) -> usize {
         self.chooser.choose(arity)
     }
 
     /// Chooses one of the items; every one is explored.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     self.0 = *cx.choose_from(&[10, 20]);
+    /// }
+    /// # }
+    /// ```
     pub fn choose_from<'t, T>(&mut self, items: &'t [T]) -> &'t T {
         &items[self.choose(items.len())]
     }
@@ -305,6 +476,17 @@ impl<'a, N: Node> Cx<'a, N> {
     /// generated state that leads back to where it started, as a stuttering action of TLA+ does.
     ///
     /// Without it, a delivery that changes nothing is not a step at all.
+    ///
+    /// ```
+    /// # use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(usize);
+    /// # impl Node for N { type Msg = u8; type Timer = u8; type Call = (); type Output = usize;
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Self>) {}
+    /// fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+    ///     cx.stutter();
+    /// }
+    /// # }
+    /// ```
     pub fn stutter(&mut self) {
         self.effects.stutter = true;
     }

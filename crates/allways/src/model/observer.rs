@@ -8,6 +8,16 @@ use std::fmt;
 ///
 /// Within one step, the event comes first, then the outputs in the order in which the handler
 /// made them.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// fn is_reply(seen: &Seen<'_, Cell>) -> bool {
+///     matches!(seen, Seen::Output { .. })
+/// }
+/// assert!(is_reply(&Seen::Output { node: Id::new(0), output: &7 }));
+/// assert!(!is_reply(&Seen::Crash { node: Id::new(0) }));
+/// ```
 #[derive(Debug)]
 pub enum Seen<'a, N: Node> {
     /// The application calls a node.

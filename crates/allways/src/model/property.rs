@@ -18,6 +18,11 @@ pub struct View<N, V> {
 
 impl<N, V> View<N, V> {
     /// This part of `node`.
+    ///
+    /// ```
+    /// let sign = allways::view(|n: &i32| n.signum());
+    /// assert_eq!(sign.of(&-3), -1);
+    /// ```
     pub fn of(&self, node: &N) -> V {
         (self.read)(node)
     }
@@ -101,6 +106,11 @@ pub struct Conjunct<T: ?Sized> {
 
 impl<T: ?Sized> Conjunct<T> {
     /// Whether it is true of this.
+    ///
+    /// ```
+    /// let empty = allways::conjunct("empty", |text: &str| text.is_empty());
+    /// assert!(empty.is_true(""));
+    /// ```
     pub fn is_true(&self, of: &T) -> bool {
         (self.test)(of)
     }

@@ -22,11 +22,21 @@ pub struct Renaming {
 
 impl Renaming {
     /// The identity on `nodes` ids.
+    ///
+    /// ```
+    /// use allways::{Id, Renaming};
+    /// assert_eq!(Renaming::identity(3).of(Id::new(2)), Id::new(2));
+    /// ```
     pub fn identity(nodes: usize) -> Self {
         Renaming { to: (0..nodes).map(Id::new).collect(), blurred: false }
     }
 
     /// Exchanges two ids.
+    ///
+    /// ```
+    /// use allways::{Id, Renaming};
+    /// assert_eq!(Renaming::swap(3, 1, 2).of(Id::new(1)), Id::new(2));
+    /// ```
     pub fn swap(nodes: usize, a: usize, b: usize) -> Self {
         let mut renaming = Renaming::identity(nodes);
         renaming.to.swap(a, b);
@@ -54,6 +64,13 @@ impl Renaming {
     }
 
     /// What `id` becomes. An id that is no node's stays as it is.
+    ///
+    /// ```
+    /// use allways::{Id, Renaming};
+    /// let renaming = Renaming::swap(2, 0, 1);
+    /// assert_eq!(renaming.of(Id::new(0)), Id::new(1));
+    /// assert_eq!(renaming.of(Id::new(9)), Id::new(9)); // no node's id
+    /// ```
     pub fn of(&self, id: Id) -> Id {
         self.to.get(id.index()).copied().unwrap_or(id)
     }

@@ -15,6 +15,10 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 /// A system may have this many nodes.
+///
+/// ```
+/// assert_eq!(allways::MAX_NODES, 1_000);
+/// ```
 pub const MAX_NODES: usize = 1_000;
 /// A goal may have this many conjuncts.
 const MAX_CONJUNCTS: usize = 64;
@@ -22,6 +26,19 @@ const MAX_CONJUNCTS: usize = 64;
 /// Everything that is to be checked: nodes, network, faults, driver, observers and properties.
 ///
 /// See [`Node`] for a whole example.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// // A node that is called keeps the value and tells the others.
+/// System::new([Cell(0), Cell(0)])
+///     .network(Network::ordered())
+///     .call(0, 7)
+///     .always("nothing else", view(|c: &Cell| c.0), |cells| cells.iter().all(|c| [0, 7].contains(c)))
+///     .never_stuck("both know", view(|c: &Cell| c.0), |cells| cells == [7, 7])
+///     .check()
+///     .assert_holds();
+/// ```
 pub struct System<N: Node> {
     pub(crate) nodes: Vec<N>,
     pub(crate) network: Network,
@@ -81,6 +98,13 @@ impl<N: Node> Clone for System<N> {
 
 impl<N: Node> System<N> {
     /// A system of these nodes on an unordered network, without faults, calls or properties.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// assert_eq!(System::new([Cell(0), Cell(1)]).size(), 2);
+    /// assert_eq!(System::new((0..5).map(Cell)).size(), 5);
+    /// ```
     pub fn new(nodes: impl IntoIterator<Item = N>) -> Self {
         System {
             nodes: nodes.into_iter().collect(),
@@ -99,6 +123,13 @@ impl<N: Node> System<N> {
     }
 
     /// The rules of the network; without this, [`Network::unordered`].
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0), Cell(0)]).network(Network::ordered()).call(0, 7);
+    /// system.check().assert_holds();
+    /// ```
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.network = network;
@@ -106,6 +137,17 @@ impl<N: Node> System<N> {
     }
 
     /// What may go wrong; without this, nothing.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0), Cell(0)])
+    ///     .faults(Faults::none().crashes(1).restarts())
+    ///     .call(0, 7)
+    ///     .never_stuck("both know", view(|c: &Cell| c.0), |cells| cells == [7, 7]);
+    /// // Nothing is persisted: a node that crashes forgets.
+    /// system.check().assert_violated("both know");
+    /// ```
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
@@ -113,6 +155,14 @@ impl<N: Node> System<N> {
     }
 
     /// The driver makes this call once, at any time.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// // The two calls come in either order.
+    /// let outcome = System::new([Cell(0)]).call(0, 1).call(0, 2).check();
+    /// assert_eq!(outcome.statistics.unique_states, Some(5));
+    /// ```
     #[must_use]
     pub fn call(self, node: usize, call: N::Call) -> Self {
         self.calls_in_sequence([(node, call)])
@@ -120,6 +170,13 @@ impl<N: Node> System<N> {
 
     /// The driver makes these calls one after the other: each at any time after the one before it
     /// was handled.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0)]).calls_in_sequence([(0, 1), (0, 2)]).check();
+    /// assert_eq!(outcome.statistics.unique_states, Some(3));
+    /// ```
     #[must_use]
     pub fn calls_in_sequence(mut self, calls: impl IntoIterator<Item = (usize, N::Call)>) -> Self {
         let script: Vec<_> = calls.into_iter().map(|(node, call)| (Id::new(node), call)).collect();
@@ -136,6 +193,21 @@ impl<N: Node> System<N> {
 
     /// At most this many timers fire at each node in a run; without this, no bound. The bound cuts
     /// runs off: a state in which it keeps a pending timer from firing is not terminal.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Clock(u32);
+    /// # impl Node for Clock { type Msg = Never; type Timer = (); type Call = Never; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: Never, _: &mut Cx<'_, Self>) {}
+    /// #   fn on_start(&mut self, cx: &mut Cx<'_, Self>) { cx.set_timer(()); }
+    /// #   fn on_timer(&mut self, (): (), cx: &mut Cx<'_, Self>) { self.0 += 1; cx.set_timer(()); } }
+    /// // A clock that ticks forever has infinitely many states; three ticks have four.
+    /// let outcome = System::new([Clock(0)])
+    ///     .timers(3)
+    ///     .always("not far", view(|c: &Clock| c.0), |ticks| ticks[0] <= 3)
+    ///     .check();
+    /// assert_eq!(outcome.assert_holds().statistics.unique_states, Some(4));
+    /// ```
     #[must_use]
     pub fn timers(mut self, fires_a_node: u32) -> Self {
         self.timer_bound = Some(fires_a_node);
@@ -143,6 +215,17 @@ impl<N: Node> System<N> {
     }
 
     /// What must hold in every reachable global state, given a view of each node.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("equal", view(|c: &Cell| c.0), |cells| cells.iter().all_equal())
+    ///     .check();
+    /// // Between the call and the delivery they are not.
+    /// assert_eq!(outcome.assert_violated("equal").reads, ["7", "0"]);
+    /// ```
     #[must_use]
     pub fn always<V: Value>(
         self,
@@ -154,6 +237,16 @@ impl<N: Node> System<N> {
     }
 
     /// What must hold in some reachable global state; the outcome has a run to it as witness.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .sometimes("both know", view(|c: &Cell| c.0), |cells| cells == [7, 7])
+    ///     .check();
+    /// assert_eq!(outcome.assert_holds().witnesses[0].run.events.len(), 2);
+    /// ```
     #[must_use]
     pub fn sometimes<V: Value>(
         self,
@@ -200,6 +293,16 @@ impl<N: Node> System<N> {
 
     /// Every terminal global state (nothing can happen but a fault) must be one that is allowed.
     /// A node that is down is seen as its crash left it.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .never_stuck("both know", view(|c: &Cell| c.0), |cells| cells == [7, 7])
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     #[must_use]
     pub fn never_stuck<V: Value>(
         self,
@@ -211,6 +314,26 @@ impl<N: Node> System<N> {
     }
 
     /// Adds an observer: its state becomes part of the global state.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// /// Counts what nodes output.
+    /// struct Outputs;
+    /// impl Observer<Cell> for Outputs {
+    ///     type State = usize;
+    ///     fn start(&self) -> usize { 0 }
+    ///     fn wants(&self, seen: &Seen<'_, Cell>) -> bool { matches!(seen, Seen::Output { .. }) }
+    ///     fn observe(&self, state: &mut usize, _: Seen<'_, Cell>) { *state += 1; }
+    /// }
+    ///
+    /// System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .observe(Outputs)
+    ///     .always_observed("one output", |outputs: &usize| *outputs <= 1)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     #[must_use]
     pub fn observe<O: Observer<N>>(mut self, observer: O) -> Self {
         self.observers.push(Arc::new(observer));
@@ -219,6 +342,26 @@ impl<N: Node> System<N> {
     }
 
     /// What must hold in every reachable state of the observer whose state is an `S`.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// # /// Counts what nodes output.
+    /// # struct Outputs;
+    /// # impl Observer<Cell> for Outputs {
+    /// #     type State = usize;
+    /// #     fn start(&self) -> usize { 0 }
+    /// #     fn wants(&self, seen: &Seen<'_, Cell>) -> bool { matches!(seen, Seen::Output { .. }) }
+    /// #     fn observe(&self, state: &mut usize, _: Seen<'_, Cell>) { *state += 1; }
+    /// # }
+    /// // `Outputs` counts what nodes output; node 1 outputs what it is told, once.
+    /// let outcome = System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .observe(Outputs)
+    ///     .always_observed("silence", |outputs: &usize| *outputs == 0)
+    ///     .check();
+    /// outcome.assert_violated("silence");
+    /// ```
     #[must_use]
     pub fn always_observed<S: Value>(
         self,
@@ -229,6 +372,26 @@ impl<N: Node> System<N> {
     }
 
     /// What must hold in some reachable state of the observer whose state is an `S`.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// # /// Counts what nodes output.
+    /// # struct Outputs;
+    /// # impl Observer<Cell> for Outputs {
+    /// #     type State = usize;
+    /// #     fn start(&self) -> usize { 0 }
+    /// #     fn wants(&self, seen: &Seen<'_, Cell>) -> bool { matches!(seen, Seen::Output { .. }) }
+    /// #     fn observe(&self, state: &mut usize, _: Seen<'_, Cell>) { *state += 1; }
+    /// # }
+    /// // `Outputs` counts what nodes output.
+    /// System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .observe(Outputs)
+    ///     .sometimes_observed("a word", |outputs: &usize| *outputs == 1)
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
     #[must_use]
     pub fn sometimes_observed<S: Value>(
         self,
@@ -240,6 +403,30 @@ impl<N: Node> System<N> {
 
     /// What must all hold in one and the same reachable state of the observer whose state is an
     /// `S`: see [`System::sometimes_all`].
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// # /// Counts what nodes output.
+    /// # struct Outputs;
+    /// # impl Observer<Cell> for Outputs {
+    /// #     type State = usize;
+    /// #     fn start(&self) -> usize { 0 }
+    /// #     fn wants(&self, seen: &Seen<'_, Cell>) -> bool { matches!(seen, Seen::Output { .. }) }
+    /// #     fn observe(&self, state: &mut usize, _: Seen<'_, Cell>) { *state += 1; }
+    /// # }
+    /// // `Outputs` counts what nodes output.
+    /// let outcome = System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .observe(Outputs)
+    ///     .sometimes_all_observed("two words", [
+    ///         conjunct("some", |outputs: &usize| *outputs > 0),
+    ///         conjunct("an even number", |outputs: &usize| *outputs % 2 == 0),
+    ///     ])
+    ///     .check();
+    /// let nearest = outcome.goals[0].nearest.as_ref().unwrap();
+    /// assert_eq!(nearest.met.len(), 1);
+    /// ```
     #[must_use]
     pub fn sometimes_all_observed<S: Value, const C: usize>(
         mut self,
@@ -286,6 +473,18 @@ impl<N: Node> System<N> {
     /// leads from a possible run to a possible run, and no property can tell. With
     /// [`Options::symmetry`](crate::Options), global states that differ only in which of them
     /// is which are explored once.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// // There are no ids in a `Cell`: its `Rename` is a clone.
+    /// let system = System::new(vec![Cell(0); 4]).call(0, 7).interchangeable(1..4);
+    /// let states = |symmetry| {
+    ///     let options = Options { symmetry, ..Options::default() };
+    ///     system.try_check(&options).unwrap().statistics.unique_states.unwrap()
+    /// };
+    /// assert_eq!((states(false), states(true)), (9, 5));
+    /// ```
     #[must_use]
     pub fn interchangeable(mut self, nodes: impl IntoIterator<Item = usize>) -> Self
     where
@@ -354,11 +553,25 @@ impl<N: Node> System<N> {
     }
 
     /// How many nodes the system has.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// assert_eq!(System::new(vec![Cell(0); 3]).size(), 3);
+    /// ```
     pub fn size(&self) -> usize {
         self.nodes.len()
     }
 
     /// The names of the properties with their kinds, in the order in which they were given.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// use allways::PropertyKind;
+    /// let system = System::new([Cell(0)]).always("small", view(|c: &Cell| c.0), |cells| cells[0] < 9);
+    /// assert!(system.properties().eq([("small", PropertyKind::Always)]));
+    /// ```
     pub fn properties(&self) -> impl Iterator<Item = (&str, PropertyKind)> {
         self.properties.iter().map(|p| (p.name.as_str(), p.kind))
     }

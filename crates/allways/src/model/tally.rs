@@ -39,6 +39,11 @@ pub enum Handler {
 
 impl Handler {
     /// All of them.
+    ///
+    /// ```
+    /// use allways::Handler;
+    /// assert!(Handler::ALL.contains(&Handler::Restart));
+    /// ```
     pub const ALL: [Handler; 6] = [
         Handler::Start,
         Handler::Message,

@@ -43,6 +43,15 @@ pub struct Coverage {
 }
 
 /// What a handler was seen to do.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
+/// let coverage = outcome.coverage.unwrap();
+/// let calls = coverage.handlers.iter().find(|h| h.handler == allways::Handler::Call).unwrap();
+/// assert_eq!((calls.steps, calls.changed), (1, 1));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HandlerCoverage {
@@ -57,6 +66,15 @@ pub struct HandlerCoverage {
 }
 
 /// What was seen of a kind of message, timer or call.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
+/// let coverage = outcome.coverage.unwrap();
+/// let message = coverage.kinds.iter().find(|k| k.handler == allways::Handler::Message).unwrap();
+/// assert_eq!((message.sent, message.handled, message.ignored()), (1, 1, 0));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct KindCoverage {
@@ -75,6 +93,17 @@ pub struct KindCoverage {
 }
 
 /// What a `choose` was seen to return.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Coin(bool);
+/// # impl Node for Coin { type Msg = Never; type Timer = Never; type Call = (); type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: Never, _: &mut Cx<'_, Self>) {}
+/// #   fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) { self.0 = cx.choose(2) == 1; } }
+/// let outcome = System::new([Coin(false)]).call(0, ()).check();
+/// let choice = &outcome.coverage.unwrap().choices[0];
+/// assert_eq!((choice.position, choice.arms.len()), (1, 2));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ChoiceCoverage {
@@ -90,6 +119,17 @@ pub struct ChoiceCoverage {
 
 /// How often a `choose` returned one of its results. Counted are executions of the handler: one
 /// for each local step and way to choose.
+///
+/// ```
+/// use allways::prelude::*;
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Coin(bool);
+/// # impl Node for Coin { type Msg = Never; type Timer = Never; type Call = (); type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: Never, _: &mut Cx<'_, Self>) {}
+/// #   fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) { self.0 = cx.choose(2) == 1; } }
+/// let outcome = System::new([Coin(false)]).call(0, ()).check();
+/// let choice = &outcome.coverage.unwrap().choices[0];
+/// assert_eq!((choice.arms[0].taken, choice.arms[1].taken), (1, 1));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ArmCoverage {
@@ -136,6 +176,15 @@ impl Coverage {
     }
 
     /// What was never seen to happen, or never to change anything: one sentence each.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// // A single node tells nobody, and a call that it knows the answer to changes nothing.
+    /// let outcome = System::new([Cell(7)]).call(0, 7).check();
+    /// let never = outcome.coverage.unwrap().never();
+    /// assert_eq!(never, ["call `u8` is handled but never changes anything"]);
+    /// ```
     pub fn never(&self) -> Vec<String> {
         let handlers = self.handlers.iter().filter(|h| h.expected && h.steps == 0);
         let handlers = handlers.filter_map(|handler| match handler.handler {
@@ -168,6 +217,14 @@ impl KindCoverage {
     }
 
     /// How many of the steps ignored it.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).check();
+    /// let coverage = outcome.coverage.unwrap();
+    /// assert!(coverage.kinds.iter().all(|kind| kind.ignored() == 0));
+    /// ```
     pub fn ignored(&self) -> u64 {
         self.steps - self.changed
     }

@@ -8,10 +8,7 @@ use super::{Run, grouped};
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let outcome = System::new([N(0)])
 ///     .call(0, 7)
 ///     .sometimes_all("large and even", view(|n: &N| n.0), [
@@ -44,6 +41,20 @@ pub struct Goal {
 }
 
 /// What came of one conjunct of a goal.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .sometimes_all("large and even", view(|c: &Cell| c.0), [
+///         conjunct("large", |c: &[u8]| c[0] > 5),
+///         conjunct("even", |c: &[u8]| c[0] % 2 == 0),
+///     ])
+///     .check();
+/// let large = &outcome.goals[0].conjuncts[0];
+/// assert_eq!((large.name.as_str(), large.first_true), ("large", Some(1)));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct GoalConjunct {
@@ -54,6 +65,21 @@ pub struct GoalConjunct {
 }
 
 /// How near a search came to a goal.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .sometimes_all("large and even", view(|c: &Cell| c.0), [
+///         conjunct("large", |c: &[u8]| c[0] > 5),
+///         conjunct("even", |c: &[u8]| c[0] % 2 == 0),
+///     ])
+///     .check();
+/// let nearest = outcome.goals[0].nearest.as_ref().unwrap();
+/// assert_eq!((nearest.met.as_slice(), nearest.missing.as_slice()), (&["even".to_owned()][..], &["large".to_owned()][..]));
+/// assert!(nearest.run.events.is_empty());
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Nearest {

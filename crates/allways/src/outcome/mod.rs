@@ -129,6 +129,16 @@ impl Run {
 }
 
 /// Why something is a violation.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+///     .check();
+/// assert_eq!(outcome.violation.unwrap().cause, allways::Cause::Always);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// An `always` property does not hold in the last global state of the run.
@@ -142,6 +152,19 @@ pub enum Cause {
 }
 
 /// A property that does not hold, with the run that shows it.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+///     .check();
+/// let violation = outcome.violation.unwrap();
+/// assert_eq!(violation.property, "stays zero");
+/// assert_eq!(violation.run.to_string(), "  1. node 0 is called: 7\n");
+/// assert_eq!(violation.reads, ["7"]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// The property's name, or the panic's message.
@@ -155,6 +178,17 @@ pub struct Violation {
 }
 
 /// A `sometimes` property that holds somewhere, with a run to there.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let outcome = System::new([Cell(0)])
+///     .call(0, 7)
+///     .sometimes("seven", view(|c: &Cell| c.0), |cells| cells[0] == 7)
+///     .check();
+/// assert_eq!(outcome.witnesses[0].property, "seven");
+/// assert_eq!(outcome.witnesses[0].run.events.len(), 1);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
     /// The property's name.
@@ -166,6 +200,14 @@ pub struct Witness {
 }
 
 /// What a search did. A number that an engine does not have is `None`.
+///
+/// ```
+/// use allways::prelude::*;
+/// # use allways::sample::Cell;
+/// let statistics = System::new([Cell(0), Cell(0)]).call(0, 7).check().statistics;
+/// assert_eq!((statistics.unique_states, statistics.depth), (Some(3), Some(2)));
+/// assert_eq!(statistics.runs, None); // only engine `walk` has any
+/// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -217,10 +259,7 @@ pub struct Statistics {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let outcome = System::new([N(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)

@@ -55,12 +55,22 @@ pub enum Replayed {
 
 impl Replayed {
     /// Whether the run still shows the violation.
+    ///
+    /// ```
+    /// use allways::Replayed;
+    /// assert!(!Replayed::NoLongerViolates { why: "it holds".to_owned() }.still_violates());
+    /// ```
     pub fn still_violates(&self) -> bool {
         matches!(self, Replayed::StillViolates { .. })
     }
 
     /// For a test that keeps a bug from coming back: panics while the run still violates, and also
     /// when the run no longer applies, since it then no longer tests anything.
+    ///
+    /// ```
+    /// use allways::Replayed;
+    /// Replayed::NoLongerViolates { why: "it holds".to_owned() }.assert_no_longer_violates();
+    /// ```
     ///
     /// # Panics
     ///
@@ -124,10 +134,7 @@ impl<N: Node> System<N> {
     /// ```
     /// use allways::prelude::*;
     /// use allways::{Replayed, SavedRun};
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let system = |call| {
     ///     let views = view(|n: &N| n.0);
     ///     System::new([N(0)]).call(0, call).always("small", views, |views| views[0] < 5)
@@ -155,6 +162,14 @@ impl<N: Node> System<N> {
     }
 
     /// Reads a saved run from a file and carries it out: see [`System::replay`].
+    ///
+    /// ```no_run
+    /// # use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// # let system = System::new([Cell(0)]);
+    /// // In a test, with the run.json that a check has saved: the bug does not come back.
+    /// system.replay_file("tests/run.json").unwrap().assert_no_longer_violates();
+    /// ```
     ///
     /// # Errors
     ///

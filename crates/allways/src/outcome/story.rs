@@ -13,10 +13,7 @@ use std::fmt;
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)
@@ -49,10 +46,7 @@ pub struct Story {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)
@@ -79,10 +73,7 @@ pub struct StoryStart {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)
@@ -139,10 +130,7 @@ pub struct StoryStep {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)
@@ -173,10 +161,7 @@ pub struct StoryEnvelope {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)
@@ -253,10 +238,7 @@ pub struct Observed {
 ///
 /// ```
 /// use allways::prelude::*;
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-/// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = u8;
-/// #   fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) { self.0 = msg; cx.output(msg); }
-/// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+/// # use allways::sample::told::Cell;
 /// // A node that is called tells the other, which keeps what it is told.
 /// let system = System::new([Cell(0), Cell(0)])
 ///     .call(0, 7)

@@ -40,10 +40,7 @@ impl<N: Node> System<N> {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, _: &mut Cx<'_, Self>) { self.0 = msg; }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+    /// # use allways::sample::told::Cell;
     /// // A node that is called tells the other, which keeps what it is told.
     /// let system = System::new([Cell(0), Cell(0)])
     ///     .call(0, 7)
@@ -72,10 +69,7 @@ impl<N: Node> System<N> {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let system = System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);

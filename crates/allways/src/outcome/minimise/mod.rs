@@ -113,6 +113,11 @@ pub struct RunSize {
 
 impl RunSize {
     /// The size of a run.
+    ///
+    /// ```
+    /// use allways::{Run, RunSize};
+    /// assert_eq!(RunSize::of(&Run::default()).events, 0);
+    /// ```
     pub fn of(run: &Run) -> Self {
         let lane = |event: &RunEvent| event.node.filter(|_| event.kind != RunEventKind::Drop);
         let pairs = run.events.windows(2);
@@ -161,6 +166,17 @@ pub struct Minimised {
 
 impl Minimised {
     /// Whether the run is smaller than it was.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0)])
+    ///     .call(0, 1)
+    ///     .call(0, 7)
+    ///     .always("small", view(|c: &Cell| c.0), |cells| cells[0] < 5);
+    /// let outcome = system.check();
+    /// assert!(!outcome.minimised.unwrap().is_smaller()); // breadth-first, it was a shortest run
+    /// ```
     pub fn is_smaller(&self) -> bool {
         self.after < self.before
     }

@@ -25,6 +25,10 @@ pub struct About {
 
 impl About {
     /// With the system's name.
+    ///
+    /// ```
+    /// assert_eq!(allways::About::default().system("paxos").title(), "paxos");
+    /// ```
     #[must_use]
     pub fn system(mut self, name: impl Into<String>) -> Self {
         self.system = Some(name.into());
@@ -32,6 +36,10 @@ impl About {
     }
 
     /// With one more parameter.
+    ///
+    /// ```
+    /// assert_eq!(allways::About::default().parameter("nodes", "3").title(), "nodes=3");
+    /// ```
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
@@ -39,6 +47,11 @@ impl About {
     }
 
     /// With the engine that found the run.
+    ///
+    /// ```
+    /// let about = allways::About::default().engine("global bfs");
+    /// assert!(about.engine.is_some());
+    /// ```
     #[must_use]
     pub fn engine(mut self, name: impl Into<String>) -> Self {
         self.engine = Some(name.into());
@@ -46,6 +59,11 @@ impl About {
     }
 
     /// With the version of the tool that found the run.
+    ///
+    /// ```
+    /// let about = allways::About::default().version("0.1.0");
+    /// assert!(about.version.is_some());
+    /// ```
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
@@ -53,6 +71,11 @@ impl About {
     }
 
     /// With the command that carries the run out again.
+    ///
+    /// ```
+    /// let about = allways::About::default().replay("allways replay run.json");
+    /// assert!(about.replay.is_some());
+    /// ```
     #[must_use]
     pub fn replay(mut self, command: impl Into<String>) -> Self {
         self.replay = Some(command.into());
@@ -60,6 +83,11 @@ impl About {
     }
 
     /// With the run as it is saved.
+    ///
+    /// ```
+    /// let about = allways::About::default().saved("{}");
+    /// assert!(about.saved.is_some());
+    /// ```
     #[must_use]
     pub fn saved(mut self, json: impl Into<String>) -> Self {
         self.saved = Some(json.into());
@@ -67,6 +95,11 @@ impl About {
     }
 
     /// The system with its parameters in one line; empty if nothing is known.
+    ///
+    /// ```
+    /// let about = allways::About::default().system("paxos").parameter("nodes", "3");
+    /// assert_eq!(about.title(), "paxos nodes=3");
+    /// ```
     pub fn title(&self) -> String {
         let set = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
         self.system.iter().cloned().chain(set).collect::<Vec<_>>().join(" ")

@@ -36,6 +36,10 @@ pub enum Format {
 
 impl Format {
     /// Every format.
+    ///
+    /// ```
+    /// assert!(allways::Format::ALL.contains(&allways::Format::Svg));
+    /// ```
     pub const ALL: [Format; 8] = [
         Format::Html,
         Format::Svg,
@@ -48,6 +52,10 @@ impl Format {
     ];
 
     /// What it is called on the command line.
+    ///
+    /// ```
+    /// assert_eq!(allways::Format::Mermaid.name(), "mermaid");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Format::Html => "html",
@@ -62,6 +70,10 @@ impl Format {
     }
 
     /// How the names of its files end.
+    ///
+    /// ```
+    /// assert_eq!(allways::Format::Mermaid.extension(), "mmd");
+    /// ```
     pub fn extension(self) -> &'static str {
         match self {
             Format::Html => "html",

@@ -15,10 +15,7 @@ impl Outcome {
     ///
     /// ```
     /// use allways::{prelude::*, Checkable};
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let system = System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);

@@ -164,10 +164,7 @@ impl Story {
     /// ```
     /// use allways::TextOptions;
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Cell(u8);
-    /// # impl Node for Cell { type Msg = u8; type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, msg: u8, _: &mut Cx<'_, Self>) { self.0 = msg; }
-    /// #   fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) { cx.broadcast(call); } }
+    /// # use allways::sample::told::Cell;
     /// // A node that is called tells the other, which keeps what it is told.
     /// let story = System::new([Cell(0), Cell(0)])
     ///     .call(0, 7)
@@ -184,6 +181,7 @@ impl Story {
     ///       |     |     -> 1: 7
     /// >  2  o---->*   7 from 0, sent at 1
     ///       |     |     Cell(0) -> Cell(7)
+    ///       |     |     outputs 7
     ///
     /// always `stays zero` does not hold:
     ///   node 0 sees 0

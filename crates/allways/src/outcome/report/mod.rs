@@ -31,10 +31,7 @@ impl Outcome {
     ///
     /// ```should_panic
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)
@@ -60,10 +57,7 @@ impl Outcome {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let system = System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("small", view(|n: &N| n.0), |views| views[0] < 9);
@@ -90,10 +84,7 @@ impl Outcome {
     ///
     /// ```
     /// use allways::prelude::*;
-    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-    /// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-    /// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-    /// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+    /// # use allways::sample::Cell as N;
     /// let outcome = System::new([N(0)])
     ///     .call(0, 7)
     ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0)

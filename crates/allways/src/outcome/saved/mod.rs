@@ -19,10 +19,7 @@ use std::path::Path;
 /// ```
 /// use allways::prelude::*;
 /// use allways::{Replayed, SavedRun};
-/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct N(u8);
-/// # impl Node for N { type Msg = (); type Timer = Never; type Call = u8; type Output = Never;
-/// #   fn on_message(&mut self, _: Id, _: (), _: &mut Cx<'_, Self>) {}
-/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Self>) { self.0 = call; } }
+/// # use allways::sample::Cell as N;
 /// let system = System::new([N(0)])
 ///     .call(0, 7)
 ///     .always("stays zero", view(|n: &N| n.0), |views| views[0] == 0);
@@ -51,12 +48,32 @@ pub struct SavedRun {
 
 impl SavedRun {
     /// The version of the format.
+    ///
+    /// ```
+    /// assert_eq!(allways::SavedRun::VERSION, 1);
+    /// ```
     pub const VERSION: u64 = 1;
 
     /// The largest file that is read, in bytes.
+    ///
+    /// ```
+    /// assert_eq!(allways::SavedRun::MAX_BYTES, 64 * 1024 * 1024);
+    /// ```
     pub const MAX_BYTES: u64 = 64 << 20;
 
     /// The violation of an outcome, ready to be saved.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+    ///     .check();
+    /// let saved = SavedRun::new("cell", [("nodes", "1")], &outcome).unwrap();
+    /// assert_eq!(saved.violation.property, "stays zero");
+    /// ```
     ///
     /// # Errors
     ///
@@ -83,11 +100,29 @@ impl SavedRun {
     }
 
     /// The run as JSON: fields in a fixed order, an event a line.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+    ///     .check();
+    /// let saved = SavedRun::new("cell", [("nodes", "1")], &outcome).unwrap();
+    /// assert!(saved.to_json().starts_with("{\n"));
+    /// ```
     pub fn to_json(&self) -> String {
         write::json(self)
     }
 
     /// Reads what [`SavedRun::to_json`] wrote.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// let error = SavedRun::from_json("{}").unwrap_err();
+    /// assert_eq!(error.to_string(), "field `version` is missing: this is not a saved run");
+    /// ```
     ///
     /// # Errors
     ///
@@ -97,6 +132,21 @@ impl SavedRun {
     }
 
     /// Writes the run to a file.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+    ///     .check();
+    /// let saved = SavedRun::new("cell", [("nodes", "1")], &outcome).unwrap();
+    /// let path = std::env::temp_dir().join(format!("allways-save-{}.json", std::process::id()));
+    /// saved.save(&path).unwrap();
+    /// assert_eq!(SavedRun::load(&path).unwrap(), saved);
+    /// # std::fs::remove_file(path).unwrap();
+    /// ```
     ///
     /// # Errors
     ///
@@ -109,6 +159,11 @@ impl SavedRun {
     }
 
     /// Reads a run from a file.
+    ///
+    /// ```
+    /// let error = allways::SavedRun::load("no-such-run.json").unwrap_err();
+    /// assert!(error.to_string().starts_with("cannot read no-such-run.json"));
+    /// ```
     ///
     /// # Errors
     ///
