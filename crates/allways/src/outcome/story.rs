@@ -264,7 +264,8 @@ pub struct StoryEnding {
     /// The observer that the property reads, if it reads one: a place in [`Story::observers`].
     pub observer: Option<usize>,
     /// The nodes whose views break the property (or meet it): a smallest set that does so even if
-    /// no other node had moved since the start. Of a panic, the node that panicked. Empty for an
+    /// no other node had moved since the start, and those without whose moves (a view that came back
+    /// to where it was, too) it would not be so. Of a panic, the node that panicked. Empty for an
     /// observer, and where the system is stuck: there all nodes are at fault.
     pub culprits: Vec<usize>,
 }
