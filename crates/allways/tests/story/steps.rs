@@ -116,7 +116,7 @@ fn a_call_or_a_crash_that_takes_a_view_back_matters() {
         let text = story.text(&allways::TextOptions::default());
         let line = text.lines().position(|line| line.ends_with(back)).expect(&text);
         assert!(text.lines().nth(line).unwrap().starts_with('▸'), "{text}");
-        assert!(text.lines().nth(line + 1).unwrap().ends_with("1 → 0"), "{text}");
+        assert!(text.lines().nth(line + 1).unwrap().ends_with("Counter(1) → Counter(0)"), "{text}");
         assert!(text.contains("▸ node 0 sees 0, since step "), "{text}");
     }
 }
