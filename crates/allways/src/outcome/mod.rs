@@ -280,7 +280,7 @@ pub struct Outcome {
     pub engine: String,
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
-    /// By how much the run of the violation was made smaller; `None` if nobody tried.
+    /// By how much the run of the violation was minimised; `None` if nobody tried.
     pub minimised: Option<Minimised>,
     /// The run of the violation told in full, unless there is none or it is too long for that
     /// (more than 2,000 events: see [`System::story`](crate::System::story)).
