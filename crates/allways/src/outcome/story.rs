@@ -42,6 +42,13 @@ pub struct Story {
     pub ending: Option<StoryEnding>,
 }
 
+impl Story {
+    /// What was in flight at the end and had never been handled.
+    pub(crate) fn never_handled(&self) -> impl Iterator<Item = &StoryEnvelope> {
+        self.envelopes.iter().filter(|e| e.handled_at.is_empty() && e.lost_at.is_none())
+    }
+}
+
 /// How a node starts.
 ///
 /// ```
