@@ -40,7 +40,7 @@ struct OutcomeJson<'a> {
     saved: Vec<String>,
 }
 
-/// By how much the run of a violation was made smaller.
+/// By how much the run of a violation was minimised.
 #[derive(Serialize)]
 struct MinimisedJson {
     before: SizeJson,

@@ -1,4 +1,4 @@
-//! `allways minimise`: a saved run made smaller.
+//! `allways minimise`: a saved run minimised.
 
 use crate::args::MinimiseArgs;
 use crate::console::Console;
@@ -32,7 +32,7 @@ pub(crate) fn minimise(
     saved.violation = violation;
     files::write(&target, &saved.to_json())?;
     let heading = title(file.entry, &file.parameters);
-    let verdict = if minimised.is_smaller() { "made smaller" } else { "not made smaller" };
+    let verdict = if minimised.is_smaller() { "minimised" } else { "not minimised further" };
     let to = target.display();
     let show = format!("{} show {}", console.program, typed(&target));
     let next = next(&[(show, "to see what happens")]);

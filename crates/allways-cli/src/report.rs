@@ -83,7 +83,7 @@ impl Report<'_> {
             None => in_lines(violation),
         };
         if let Some(minimised) = self.outcome.minimised.as_ref().filter(|m| m.is_smaller()) {
-            text.push_str(&format!("\nmade smaller: {minimised}\n"));
+            text.push_str(&format!("\nminimised: {minimised}\n"));
         }
         text
     }

@@ -1,4 +1,4 @@
-//! Saved runs through the command line: saved, replayed, shown in every format, made smaller; and
+//! Saved runs through the command line: saved, replayed, shown in every format, minimised; and
 //! everything that can be wrong with a file.
 
 use serde_json::Value;
@@ -301,7 +301,7 @@ fn minimise_writes_beside_the_run_and_says_by_how_much() {
     let before = read(&directory, "run.json");
     let Ran { code, out, err } = allways(&directory, &["minimise", "run.json"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("\nmade smaller: ") && out.contains(" events instead of "), "{out}");
+    assert!(out.contains("\nminimised: ") && out.contains(" events instead of "), "{out}");
     assert!(out.contains("\nsaved: run.min.json\n"), "{out}");
     assert_eq!(read(&directory, "run.json"), before, "the run itself stays as it was");
     assert_eq!(allways(&directory, &["replay", "run.min.json"]).code, 1);

@@ -300,10 +300,14 @@ fn being_stuck_with_something_in_flight_is_explained() {
         outcome.assert_violated("goes on");
         let [warning] = &outcome.warnings[..] else { panic!("{name}: {:?}", outcome.warnings) };
         assert!(
-            warning.starts_with("the run is stuck though something is in flight (message ")
+            warning.starts_with("the run is stuck though something is in flight")
                 && warning.ends_with("its delivery would change nothing, so it is not a step"),
             "{name}: {warning}"
         );
+        // What it is, is said once: where the run ends, or, if it was handled before, here.
+        let shown = outcome.to_string();
+        let is_told = shown.contains("never handled: ");
+        assert_eq!(warning.contains(" (message "), !is_told, "{name}: {shown}");
     }
     let ordered = system.network(Network::ordered());
     assert_eq!(ordered.check().warnings, [""; 0]);

@@ -137,7 +137,15 @@ fn a_goal_without_names_is_told_as_one() {
     let system = counters().sometimes("high", number(), |n| n[0] > 8);
     let outcome = system.check();
     assert_eq!(outcome.goals[0].conjuncts, []);
-    assert_eq!(outcome.advice(), ["sometimes `high`: no reachable state satisfies it"]);
+    assert_eq!(
+        outcome.advice(),
+        [
+            "sometimes `high`: no reachable state satisfies it",
+            "  name its parts (`sometimes_all`, `sometimes_all_observed`) to see which is missing",
+        ]
+    );
+    let shown = outcome.to_string();
+    assert_eq!(shown.matches("no reachable state satisfies it").count(), 1, "{shown}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub(crate) struct Output {
     #[arg(long, value_name = "FILE", env = "ALLWAYS_JUNIT", value_hint = ValueHint::FilePath)]
     pub junit: Option<PathBuf>,
 
-    /// Show the run of a violation as the search found it, not made smaller.
+    /// Show the run of a violation as the search found it, not minimised.
     #[arg(long, env = "ALLWAYS_NO_MINIMISE", action = ArgAction::SetTrue, value_parser = truth)]
     pub no_minimise: bool,
 

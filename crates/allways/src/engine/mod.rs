@@ -279,25 +279,19 @@ fn conclude<N: Node>(
     };
     let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
     let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
-    let facts = Facts {
-        complete,
-        transitions: statistics.transitions,
-        violation: violation.as_ref(),
-        coverage: coverage.as_ref(),
-        constant: &findings.constant,
-    };
-    let warnings = warnings(system, &facts)?;
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
         // Without events there is nothing to leave out.
         Some(violation) if options.minimise && !violation.run.events.is_empty() => {
-            let is_shortest = engine == "global bfs";
+            // All runs that are shorter were looked at, unless it was stopped within a level.
+            let is_shortest = engine == "global bfs" && bound.is_none();
             let options = MinimiseOptions::within_a_check(options, is_shortest);
             // A violation is worth more than a small one: what keeps it from becoming smaller (user
             // code that fails where the search has not been) is no reason not to report it.
-            system.minimise(violation, &options).ok().map(|(smaller, minimised)| {
+            system.minimise(violation, &options).ok().map(|(smaller, mut minimised)| {
                 *violation = smaller;
+                minimised.is_shortest |= is_shortest;
                 minimised
             })
         }
@@ -310,11 +304,21 @@ fn conclude<N: Node>(
         },
         _ => None,
     };
+    let facts = Facts {
+        complete,
+        transitions: statistics.transitions,
+        violation: violation.as_ref(),
+        story: story.as_ref(),
+        coverage: coverage.as_ref(),
+        constant: &findings.constant,
+    };
+    let warnings = warnings(system, &facts)?;
     Ok(Outcome {
         verdict,
         complete,
         bounded_by: bound,
         engine: engine.to_owned(),
+        properties: system.property_names(),
         violation,
         minimised,
         story,

@@ -106,6 +106,10 @@ impl Goal {
         if !self.reads_changed {
             said.push("what it reads is the same in every state".to_owned());
         }
+        if complete && self.reads_changed && self.conjuncts.is_empty() {
+            let hint = "name its parts (`sometimes_all`, `sometimes_all_observed`) to see which is missing";
+            said.push(hint.to_owned());
+        }
         let never = if complete { "never true" } else { "not yet seen to be true" };
         for GoalConjunct { name, first_true } in &self.conjuncts {
             said.push(match first_true {

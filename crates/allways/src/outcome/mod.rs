@@ -17,6 +17,7 @@ pub(crate) mod story;
 pub(crate) mod tell;
 pub(crate) mod warnings;
 
+use crate::model::property::PropertyKind;
 pub use crate::model::run_event::{RunEvent, RunEventKind};
 use coverage::Coverage;
 use goal::Goal;
@@ -278,9 +279,11 @@ pub struct Outcome {
     pub bounded_by: Option<Bound>,
     /// The engine that ran, with its search.
     pub engine: String,
+    /// The names of the system's properties, with their kinds.
+    pub properties: Vec<(String, PropertyKind)>,
     /// The property that does not hold, if one does not.
     pub violation: Option<Violation>,
-    /// By how much the run of the violation was made smaller; `None` if nobody tried.
+    /// By how much the run of the violation was minimised; `None` if nobody tried.
     pub minimised: Option<Minimised>,
     /// The run of the violation told in full, unless there is none or it is too long for that
     /// (more than 2,000 events: see [`System::story`](crate::System::story)).
@@ -320,7 +323,9 @@ impl Outcome {
                 self.bounded_by.map_or_else(|| "nothing".to_owned(), |bound| bound.to_string())
             ),
         };
-        for line in self.advice() {
+        let heading = self.violation.as_ref().map_or_else(String::new, Violation::heading);
+        // The heading has said that already.
+        for line in self.advice().iter().filter(|line| !heading.ends_with(line.as_str())) {
             text += &format!("{line}\n");
         }
         for warning in &self.warnings {

@@ -42,6 +42,13 @@ pub struct Story {
     pub ending: Option<StoryEnding>,
 }
 
+impl Story {
+    /// What was in flight at the end and had never been handled.
+    pub(crate) fn never_handled(&self) -> impl Iterator<Item = &StoryEnvelope> {
+        self.envelopes.iter().filter(|e| e.handled_at.is_empty() && e.lost_at.is_none())
+    }
+}
+
 /// How a node starts.
 ///
 /// ```
@@ -264,7 +271,8 @@ pub struct StoryEnding {
     /// The observer that the property reads, if it reads one: a place in [`Story::observers`].
     pub observer: Option<usize>,
     /// The nodes whose views break the property (or meet it): a smallest set that does so even if
-    /// no other node had moved since the start. Of a panic, the node that panicked. Empty for an
+    /// no other node had moved since the start, and those without whose moves (a view that came back
+    /// to where it was, too) it would not be so. Of a panic, the node that panicked. Empty for an
     /// observer, and where the system is stuck: there all nodes are at fault.
     pub culprits: Vec<usize>,
 }

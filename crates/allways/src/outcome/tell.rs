@@ -195,9 +195,9 @@ impl<'a, N: Node> Teller<'a, N> {
         }
         self.story.envelopes = std::mem::take(&mut self.ledger.envelopes);
         if let Some(shows) = shows {
-            let reads = (start, worlds.last().map(|(world, _)| *world));
+            let worlds: Vec<&World<N>> = worlds.iter().map(|(world, _)| *world).collect();
             let panic = end.map(|panicked| (panicked.message.as_str(), panicked_at_start));
-            self.tell_ending(shows, reads, panic)?;
+            self.tell_ending(shows, &worlds, panic)?;
         }
         Ok(self.story)
     }
@@ -424,7 +424,7 @@ impl<'a, N: Node> Teller<'a, N> {
     fn tell_ending(
         &mut self,
         shows: Shows<'_>,
-        (start, end): (Option<&World<N>>, Option<&World<N>>),
+        worlds: &[&World<N>],
         panic: Option<(&str, Option<usize>)>,
     ) -> Result<(), Error> {
         let Some(number) = shows.property else {
@@ -444,10 +444,12 @@ impl<'a, N: Node> Teller<'a, N> {
             return Ok(());
         };
         let property = &self.system.properties[number];
-        let reads = |world: Option<&World<N>>| {
-            world.map_or_else(|| Ok(Vec::new()), |world| world.reads(self.system, number))
+        let reads = worlds.iter().map(|world| world.reads(self.system, number));
+        let history = reads.collect::<Result<Vec<_>, Error>>()?;
+        let (at_start, at_end) = match history.as_slice() {
+            [] => (&[][..], &[][..]),
+            [first, ..] => (&first[..], &history[history.len() - 1][..]),
         };
-        let (at_start, at_end) = (reads(start)?, reads(end)?);
         let observer = match property.reads {
             Reads::Views { .. } => None,
             Reads::Observer { observer, .. } => Some(observer),
@@ -458,7 +460,7 @@ impl<'a, N: Node> Teller<'a, N> {
         } else {
             let moved_last = steps.iter().rfind(|step| step.view.is_some());
             let moved_last = moved_last.and_then(|step| step.event.node);
-            culprits(self.system, number, &at_start, &at_end, moved_last)
+            culprits(self.system, number, &history, moved_last)
         };
         if let Some(observer) = observer {
             let saw = |step: &StoryStep| step.observed.iter().any(|o| o.observer == observer);
@@ -474,8 +476,8 @@ impl<'a, N: Node> Teller<'a, N> {
             property: property.name.clone(),
             kind: Some(property.kind),
             cause: (!met).then(|| shows.cause.clone()),
-            reads: shown(&at_end),
-            reads_at_start: shown(&at_start),
+            reads: shown(at_end),
+            reads_at_start: shown(at_start),
             observer,
             culprits,
         });

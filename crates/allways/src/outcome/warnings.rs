@@ -4,6 +4,7 @@
 
 use super::coverage::{Coverage, Handler};
 use super::replay::{Keep, replay};
+use super::story::Story;
 use super::{Cause, Violation};
 use crate::error::Error;
 use crate::model::erased::Erased;
@@ -20,6 +21,8 @@ pub(crate) struct Facts<'a> {
     pub complete: bool,
     pub transitions: Option<u64>,
     pub violation: Option<&'a Violation>,
+    /// The run of the violation, told in full.
+    pub story: Option<&'a Story>,
     pub coverage: Option<&'a Coverage>,
     /// For each property, whether what it reads never changed; empty if that is not known.
     pub constant: &'a [bool],
@@ -57,7 +60,7 @@ pub(crate) fn warnings<N: Node>(
         warnings.extend(facts.coverage.iter().flat_map(|coverage| always_ignored(coverage)));
     }
     if let Some(violation) = facts.violation.filter(|v| v.cause == Cause::Stuck) {
-        warnings.extend(left_in_flight(system, violation)?);
+        warnings.extend(left_in_flight(system, violation, facts.story)?);
     }
     Ok(warnings)
 }
@@ -108,6 +111,7 @@ fn always_ignored(coverage: &Coverage) -> impl Iterator<Item = String> {
 fn left_in_flight<N: Node>(
     system: &System<N>,
     violation: &Violation,
+    story: Option<&Story>,
 ) -> Result<Option<String>, Error> {
     if system.network.kind == NetworkKind::Ordered {
         return Ok(None);
@@ -120,9 +124,18 @@ fn left_in_flight<N: Node>(
         let to_somebody = |to: usize| world.locals[to].up;
         let left = world.flight.iter().find(|(envelope, _)| to_somebody(envelope.to.index()));
         return Ok(left.map(|(envelope, _)| {
+            // The story ends with what was never handled.
+            let event = envelope.event.to_string();
+            let is_told = story.is_some_and(|story| {
+                let to = envelope.to.index();
+                story.never_handled().any(|told| told.to == to && event.contains(&told.what))
+            });
+            let which = match is_told {
+                true => String::new(),
+                false => format!(" ({event} to node {})", envelope.to),
+            };
             format!(
-                "the run is stuck though something is in flight ({} to node {}): its delivery would change nothing, so it is not a step",
-                envelope.event, envelope.to
+                "the run is stuck though something is in flight{which}: its delivery would change nothing, so it is not a step"
             )
         }));
     }

@@ -383,13 +383,14 @@ fn another_violation_than_the_expected_one_is_saved() {
     let setting = setting("another");
     let done = setting.carry_out("expects_another", "bug");
     assert!(!done.passed);
-    let said = "\nexpected `another` to be violated\n\nviolated: never stuck `replicas agree`\n";
-    assert!(done.said.contains(said), "{}", done.said);
+    let expected = "expected `another` to be violated, but the system has no such property: it has `replicas agree`";
+    let said = format!("\n{expected}\n\nviolated: never stuck `replicas agree`\n");
+    assert!(done.said.contains(&said), "{}", done.said);
     assert!(done.said.contains("in place of `.check().assert_violated(\"another\")`, write"));
     assert_eq!(setting.files(), both_files(&["inside-expects_another"]));
     let done = setting.carry_out("expects_another", "mended");
     assert!(!done.passed);
-    let said = "\nexpected `another` to be violated\n\nholds, complete\n";
-    assert!(done.said.contains(said), "{}", done.said);
+    let said = format!("\n{expected}\n\nholds, complete\n");
+    assert!(done.said.contains(&said), "{}", done.said);
     assert_eq!(setting.files(), [""; 0]);
 }

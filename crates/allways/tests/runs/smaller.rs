@@ -317,3 +317,17 @@ fn another_panic_is_not_the_one_that_was_found() {
     let (smaller, _) = system(Some("called"), "called").minimise(&found, &unhurried()).unwrap();
     assert!(smaller.run.events.is_empty());
 }
+
+#[test]
+fn a_breadth_first_run_is_known_to_be_a_shortest_one() {
+    let system = counters(2).calls_in_sequence([(0, 1), (0, 1)]).call(1, 0).always(
+        "one",
+        handled(),
+        |handled| handled[1] < 2,
+    );
+    let options = Options { minimise: true, threads: 1, ..Options::default() };
+    let outcome = system.try_check(&options).unwrap();
+    let minimised = outcome.minimised.unwrap();
+    assert_eq!(minimised.after.events, outcome.violation.unwrap().run.events.len());
+    assert!(minimised.is_shortest, "{minimised}");
+}

@@ -233,3 +233,12 @@ fn no_line_is_wider_than_it_may_be() {
 fn a_story_of_nothing_is_nothing() {
     assert_eq!(Story::default().text(&TextOptions::default()), "");
 }
+
+#[test]
+fn a_timer_that_changes_nothing_says_so() {
+    let system = relays(2).call(0, Do::Wait).call(1, Do::Send(0, 7));
+    let events = vec![call(0, Do::Wait), call(1, Do::Send(0, 7)), message(1, 0, 7), timer(0)];
+    let text = text(&told(&system, events), 90);
+    assert!(text.trim_end().ends_with("  changes nothing"), "{text}");
+    assert_eq!(text.matches("changes nothing").count(), 1, "{text}");
+}

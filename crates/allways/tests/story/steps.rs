@@ -78,6 +78,49 @@ fn the_nodes_that_disagree_are_to_blame_and_only_their_past_matters() {
     assert_eq!(story.steps[5].view, Some(view));
 }
 
+/// A counter: a call sets it, and tells the others if it rises; they set theirs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Counter(u8);
+
+impl Node for Counter {
+    type Msg = u8;
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+    fn on_message(&mut self, _: Id, msg: u8, _: &mut Cx<'_, Self>) {
+        self.0 = msg;
+    }
+    fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) {
+        if call > self.0 {
+            cx.broadcast(call);
+        }
+        self.0 = call;
+    }
+}
+
+/// Node 0 is called; node 1 may not see more than it.
+fn not_ahead(system: System<Counter>) -> System<Counter> {
+    system.always("not ahead", view(|c: &Counter| c.0), |counts| counts[1] <= counts[0])
+}
+
+#[test]
+fn a_call_or_a_crash_that_takes_a_view_back_matters() {
+    let counters = || System::new([Counter(0), Counter(0)]);
+    let by_call = not_ahead(counters().calls_in_sequence([(0, 1), (0, 0)]));
+    let by_crash = not_ahead(counters().call(0, 1).faults(Faults::none().crashes(1)));
+    for (system, back) in [(by_call, "call 0"), (by_crash, "crashes")] {
+        let story = system.check().story.expect("a violation");
+        assert_eq!(story.ending.as_ref().unwrap().culprits, [0, 1]);
+        assert_eq!(story.steps.len(), 3);
+        assert!(story.steps.iter().all(|step| step.matters));
+        let text = story.text(&allways::TextOptions::default());
+        let line = text.lines().position(|line| line.ends_with(back)).expect(&text);
+        assert!(text.lines().nth(line).unwrap().starts_with('▸'), "{text}");
+        assert!(text.lines().nth(line + 1).unwrap().ends_with("Counter(1) → Counter(0)"), "{text}");
+        assert!(text.contains("▸ node 0 sees 0, since step "), "{text}");
+    }
+}
+
 #[test]
 fn a_panic_is_told_up_to_the_handler_that_panics() {
     let system = relays(3).call(0, Do::Send(1, 13)).call(2, Do::Wait);

@@ -50,9 +50,8 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
         say(format!("{mark} {text}"), style, 6);
     }
     if ending.kind == Some(PropertyKind::NeverStuck) {
-        let left =
-            story.envelopes.iter().filter(|e| e.handled_at.is_empty() && e.lost_at.is_none());
-        let left: Vec<String> = left
+        let left: Vec<String> = story
+            .never_handled()
             .map(|e| match e.from {
                 Some(from) => format!("{} from {from} to {}", e.what, e.to),
                 None => format!("call {} of {}", e.what, e.to),

@@ -114,7 +114,20 @@ pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usiz
     if let Some(message) = &step.panic {
         all.push(said(format!("panics: {message}"), Style::Fault, 4));
     }
+    if all.is_empty() && did_nothing(step) {
+        all.push(said("changes nothing".to_owned(), Style::Dim, 1));
+    }
     all
+}
+
+/// Whether a handler ran and left its node as it was; what is only not shown is something.
+fn did_nothing(step: &StoryStep) -> bool {
+    let handles = match step.event.kind {
+        RunEventKind::Timer => true,
+        RunEventKind::Message | RunEventKind::Duplicate => step.lost.is_empty(),
+        _ => false,
+    };
+    handles && step.before == step.after && step.sent.is_empty() && step.observed.is_empty()
 }
 
 /// A state as it is shown, without what is auxiliary.

@@ -105,7 +105,23 @@ impl Outcome {
             _ => {
                 let asserted = format!("assert_violated({property:?})");
                 let report = self.failed(&asserted, Location::caller());
-                panic!("expected `{property}` to be violated\n\n{report}")
+                let unknown = self.unknown(property);
+                panic!("expected `{property}` to be violated{unknown}\n\n{report}")
+            }
+        }
+    }
+
+    /// That there is no property of this name, and which there are; nothing if there is one.
+    fn unknown(&self, property: &str) -> String {
+        if self.properties.iter().any(|(name, _)| name == property) {
+            return String::new();
+        }
+        let names: Vec<String> =
+            self.properties.iter().map(|(name, _)| format!("`{name}`")).collect();
+        match names.as_slice() {
+            [] => ", but the system has no properties".to_owned(),
+            names => {
+                format!(", but the system has no such property: it has {}", names.join(", "))
             }
         }
     }
