@@ -308,3 +308,85 @@ fn being_stuck_with_something_in_flight_is_explained() {
     let ordered = system.network(Network::ordered());
     assert_eq!(ordered.check().warnings, [""; 0]);
 }
+
+/// Node 0 asks node 1 again and again, unless it was answered and heeds that.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Asker {
+    heeds: bool,
+    done: bool,
+}
+
+impl Node for Asker {
+    type Msg = Msg;
+    type Timer = Timer;
+    type Call = Never;
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        if cx.id() == Id::new(0) {
+            cx.send(1, Msg::Ping { round: 1 });
+            cx.set_timer(Timer::Retry);
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, Self>) {
+        cx.send(1, Msg::Ping { round: 1 });
+        cx.set_timer(timer);
+    }
+
+    fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Self>) {
+        match msg {
+            Msg::Ping { .. } => cx.send(from, Msg::Pong),
+            _ if self.heeds => {
+                self.done = true;
+                cx.cancel_timer(&Timer::Retry);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn askers(heeds: bool) -> System<Asker> {
+    System::new(vec![Asker { heeds, done: false }; 2]).never_stuck(
+        "done",
+        view(|asker: &Asker| asker.done),
+        |done| done[0],
+    )
+}
+
+const UNTESTED: &str = "never stuck `done` was never put to the test: no terminal state was met";
+
+#[test]
+fn a_property_of_terminal_states_is_warned_of_where_every_state_goes_on() {
+    let system = askers(false).network(Network::duplicating());
+    let ignored = "message `Pong` is ignored by every node that it is sent to, in every state";
+    for (name, options) in complete() {
+        let outcome = system.try_check(&options).unwrap();
+        assert_eq!(outcome.warnings, [ignored, UNTESTED], "{name}");
+    }
+    let walk = Options { engine: Engine::Walk, runs: 3, max_depth: Some(50), ..Options::default() };
+    assert_eq!(system.try_check(&walk).unwrap().warnings, [UNTESTED]);
+    // Where somebody stops asking, that is judged.
+    let system = askers(true).timers(2);
+    for (name, options) in complete() {
+        assert_eq!(system.try_check(&options).unwrap().warnings, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn states_not_judged_because_of_the_bound_on_timers_are_counted() {
+    let system = askers(false).timers(2);
+    let not_judged = "1 state was not judged: only the bound on timers (System::timers) keeps a timer from firing there";
+    for (name, options) in complete() {
+        let outcome = system.try_check(&options).unwrap();
+        assert_eq!(outcome.warnings[1..], [UNTESTED, not_judged], "{name}");
+    }
+    let walk = Options { engine: Engine::Walk, runs: 20, ..Options::default() };
+    assert_eq!(system.try_check(&walk).unwrap().warnings, [UNTESTED, not_judged]);
+}
+
+#[test]
+fn a_search_that_a_bound_stopped_is_not_expected_to_meet_terminal_states() {
+    let bounded = Options { max_depth: Some(1), ..Options::default() };
+    assert_eq!(askers(true).try_check(&bounded).unwrap().warnings, [""; 0]);
+}

@@ -51,6 +51,16 @@ pub(crate) struct Findings {
     /// For each property, whether what it reads was the same in every state met; empty if that is
     /// not known.
     pub constant: Vec<bool>,
+    pub terminal: Terminal,
+}
+
+/// What became of the terminal states, where a `never_stuck` property wants to know.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Terminal {
+    /// How many were judged.
+    pub judged: u64,
+    /// How many states were not, since only the bound on timers makes them look terminal.
+    pub withheld: u64,
 }
 
 /// A violation, not yet confirmed.
@@ -285,6 +295,8 @@ fn conclude<N: Node>(
         violation: violation.as_ref(),
         coverage: coverage.as_ref(),
         constant: &findings.constant,
+        bound,
+        terminal: findings.terminal,
     };
     let warnings = warnings(system, &facts)?;
     statistics.elapsed = budget.started.elapsed();

@@ -10,7 +10,7 @@ use super::commute::Mark;
 use super::expand::{Candidate, Expander, Expansion, Touches};
 use super::goals::{Goals, Sightings};
 use super::options::Options;
-use super::{Findings, Found, FoundWhat, nothing_left, panicked};
+use super::{Findings, Found, FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
@@ -63,6 +63,9 @@ struct Walks<'a> {
     finished: AtomicU64,
     generated: AtomicU64,
     deepest: AtomicU64,
+    /// How many terminal states were judged, and how many not: see [`Terminal`].
+    terminal: AtomicU64,
+    withheld: AtomicU64,
     /// The number of the first run known to violate: later ones need not be made.
     limit: AtomicU64,
     over: AtomicBool,
@@ -120,6 +123,8 @@ pub(crate) fn search<N: Node>(
         finished: AtomicU64::new(0),
         generated: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
+        terminal: AtomicU64::new(0),
+        withheld: AtomicU64::new(0),
         limit: AtomicU64::new(options.runs),
         over: AtomicBool::new(false),
         goals: Sightings::new(&space),
@@ -225,7 +230,7 @@ impl Walks<'_> {
         let mut touches = Touches::Reads;
         loop {
             self.generated.fetch_add(1, Relaxed);
-            self.count(fingerprint);
+            let is_new = self.count(fingerprint);
             if let (Some(goals), Touches::Reads) = (&mut goals, touches) {
                 let when = (number, steps.len() as u64);
                 goals.look(self.space, &vector, |goal, combination| {
@@ -236,7 +241,12 @@ impl Walks<'_> {
                 break;
             }
             let expansion = list(expander, &vector, fingerprint, &mut candidates)?;
-            let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
+            let withheld = !expansion.goes_on && expander.is_withheld(&vector);
+            let stuck = !expansion.goes_on && !withheld;
+            if is_new && !expansion.goes_on {
+                let counter = if withheld { &self.withheld } else { &self.terminal };
+                counter.fetch_add(1, Relaxed);
+            }
             if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;
             }
@@ -265,15 +275,19 @@ impl Walks<'_> {
         Ok(())
     }
 
-    fn count(&self, fingerprint: u64) {
+    /// Counts a state; true if it is new.
+    fn count(&self, fingerprint: u64) -> bool {
         let session = self.table.session(64, self.threads);
         match session.insert(fingerprint) {
-            Insert::New => self.table.add_len(1),
-            Insert::Known => {}
+            Insert::New => {
+                self.table.add_len(1);
+                true
+            }
+            Insert::Known => false,
             Insert::Full => {
                 drop(session);
                 self.table.grow_segment_of(fingerprint);
-                self.count(fingerprint);
+                self.count(fingerprint)
             }
         }
     }
@@ -398,6 +412,10 @@ impl Walks<'_> {
             stopped_early,
             statistics,
             goals,
+            terminal: Terminal {
+                judged: self.terminal.load(Relaxed),
+                withheld: self.withheld.load(Relaxed),
+            },
             ..Findings::default()
         })
     }
