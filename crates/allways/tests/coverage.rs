@@ -1,7 +1,7 @@
 //! What handlers were seen to do, and what the outcome warns of.
 
 use allways::prelude::*;
-use allways::{Coverage, Handler, KindCoverage};
+use allways::{Bound, Coverage, Handler, KindCoverage};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Msg {
@@ -389,4 +389,87 @@ fn states_not_judged_because_of_the_bound_on_timers_are_counted() {
 fn a_search_that_a_bound_stopped_is_not_expected_to_meet_terminal_states() {
     let bounded = Options { max_depth: Some(1), ..Options::default() };
     assert_eq!(askers(true).try_check(&bounded).unwrap().warnings, [""; 0]);
+}
+
+#[test]
+fn copies_that_pile_up_are_named_where_a_bound_stops_the_search() {
+    let piles = "copies of message `Ping` pile up in flight, without end: timer `Retry` sends one each time it fires, and is set again; bound the timers (System::timers), or use Network::duplicating(), where a message in flight counts once";
+    for (name, options) in complete() {
+        let bounded = Options { max_states: Some(500), ..options };
+        let outcome = askers(true).try_check(&bounded).unwrap();
+        assert_eq!(outcome.bounded_by, Some(Bound::States), "{name}");
+        assert_eq!(outcome.advice().last().map(String::as_str), Some(piles), "{name}");
+    }
+    // Whoever does as advised is not told again.
+    let few = Options { max_depth: Some(3), ..Options::default() };
+    for system in [askers(true).timers(5), askers(true).network(Network::duplicating())] {
+        let outcome = system.try_check(&few).unwrap();
+        assert_eq!(outcome.bounded_by, Some(Bound::Depth));
+        assert!(!outcome.to_string().contains("pile up"), "{outcome}");
+    }
+    // Timers that are not set again by their own handlers do not pile anything up.
+    let outcome = peers().try_check(&few).unwrap();
+    assert!(outcome.bounded_by.is_some() && !outcome.to_string().contains("pile up"), "{outcome}");
+}
+
+/// Counts for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Clock(u32);
+
+impl Node for Clock {
+    type Msg = ();
+    type Timer = Timer;
+    type Call = Never;
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        cx.set_timer(Timer::Retry);
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, Self>) {
+        self.0 += 1;
+        cx.set_timer(timer);
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {}
+}
+
+#[test]
+fn a_random_run_looks_at_bounds_on_its_way() {
+    let system = System::new([Clock(0)]);
+    let walk = Options { engine: Engine::Walk, runs: 1, threads: 1, ..Options::default() };
+    let bounded = Options { max_states: Some(100), ..walk };
+    let outcome = system.try_check(&bounded).unwrap();
+    assert_eq!(outcome.bounded_by, Some(Bound::States));
+    assert_eq!(outcome.statistics.depth, Some(128), "looked at every 64 steps");
+}
+
+/// Makes the mistake that it is called for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Mistaken;
+
+impl Node for Mistaken {
+    type Msg = ();
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+
+    fn on_call(&mut self, mistake: u8, cx: &mut Cx<'_, Self>) {
+        match mistake {
+            0 => cx.send(7, ()),
+            1 => assert_eq!(cx.choose(0), 0),
+            _ => *cx.choose_from(&[]),
+        }
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {}
+}
+
+#[test]
+fn what_a_handler_asks_wrongly_is_blamed_on_its_own_line() {
+    for mistake in 0..3 {
+        let outcome = System::new([Mistaken]).call(0, mistake).check();
+        let message = outcome.violation.unwrap().property;
+        assert!(message.contains(" at ") && message.contains("coverage.rs:"), "{message}");
+    }
 }

@@ -21,6 +21,7 @@ use crate::model::tally::Tally;
 use crate::model::world::World;
 use crate::outcome::coverage::Coverage;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
+use crate::outcome::piles::piles_up;
 use crate::outcome::replay::confirm;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
@@ -299,6 +300,9 @@ fn conclude<N: Node>(
         terminal: findings.terminal,
     };
     let warnings = warnings(system, &facts)?;
+    // A bound on random runs is no reason to look for what makes a search endless.
+    let endless = bound.is_some_and(|bound| bound != Bound::Runs) && violation.is_none();
+    let piles_up = if endless { piles_up(system)? } else { None };
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
@@ -334,6 +338,7 @@ fn conclude<N: Node>(
         goals,
         coverage,
         warnings,
+        piles_up,
         statistics,
     })
 }

@@ -28,6 +28,9 @@ use std::time::Duration;
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 10_000;
 
+/// So often within a run somebody looks at the clock. Steps may become slow where states grow.
+const STEPS_A_PULSE: usize = 64;
+
 /// SplitMix64: small, good enough to choose steps, and the same everywhere.
 struct Random(u64);
 
@@ -168,13 +171,7 @@ impl Walks<'_> {
                 self.fail(error);
             }
             self.finished.fetch_add(1, Relaxed);
-            let progress = &self.budget.progress;
-            progress.runs.store(self.finished.load(Relaxed), Relaxed);
-            progress.states.store(self.table.len(), Relaxed);
-            progress.generated.store(self.generated.load(Relaxed), Relaxed);
-            progress.depth.store(self.deepest.load(Relaxed), Relaxed);
-            progress.memory.store(self.table.bytes(), Relaxed);
-            self.look_at_bounds();
+            self.pulse();
         }
     }
 
@@ -183,7 +180,14 @@ impl Walks<'_> {
         self.over.store(true, Relaxed);
     }
 
-    fn look_at_bounds(&self) {
+    /// Tells progress and stops the search if a bound is reached.
+    fn pulse(&self) {
+        let progress = &self.budget.progress;
+        progress.runs.store(self.finished.load(Relaxed), Relaxed);
+        progress.states.store(self.table.len(), Relaxed);
+        progress.generated.store(self.generated.load(Relaxed), Relaxed);
+        progress.depth.store(self.deepest.load(Relaxed), Relaxed);
+        progress.memory.store(self.table.bytes(), Relaxed);
         if let Some(bound) = self.budget.reached(self.table.len(), self.table.bytes()) {
             self.ends().bound.get_or_insert(bound);
             self.over.store(true, Relaxed);
@@ -264,8 +268,9 @@ impl Walks<'_> {
             fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
             std::mem::swap(&mut vector, &mut next);
             touches = candidate.touches;
-            if steps.len().is_multiple_of(1_024) {
-                self.look_at_bounds();
+            if steps.len().is_multiple_of(STEPS_A_PULSE) {
+                self.deepest.fetch_max(steps.len() as u64, Relaxed);
+                self.pulse();
                 if self.over.load(Relaxed) {
                     break;
                 }

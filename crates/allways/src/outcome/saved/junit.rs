@@ -36,6 +36,7 @@ impl SavedRun {
             story: None,
             witnesses: Vec::new(),
             goals: Vec::new(),
+            piles_up: None,
             coverage: None,
             warnings: Vec::new(),
             statistics: Statistics::default(),
