@@ -191,7 +191,11 @@ impl Parameters {
 pub(crate) fn nearest<'a>(word: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = |&(d, other): &(usize, &str)| d <= 3 && 2 * d <= other.chars().count();
     let word = word.to_lowercase();
-    among.map(|other| (distance(&word, &other.to_lowercase()), other)).filter(near).min().map(|(_, w)| w)
+    among
+        .map(|other| (distance(&word, &other.to_lowercase()), other))
+        .filter(near)
+        .min()
+        .map(|(_, w)| w)
 }
 
 /// Levenshtein's distance.

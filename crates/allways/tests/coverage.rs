@@ -401,7 +401,7 @@ fn copies_that_pile_up_are_named_where_a_bound_stops_the_search() {
         assert_eq!(outcome.advice().last().map(String::as_str), Some(piles), "{name}");
     }
     // Whoever does as advised is not told again.
-    let few = Options { max_depth: Some(3), ..Options::default() };
+    let few = Options { max_depth: Some(1), ..Options::default() };
     for system in [askers(true).timers(5), askers(true).network(Network::duplicating())] {
         let outcome = system.try_check(&few).unwrap();
         assert_eq!(outcome.bounded_by, Some(Bound::Depth));

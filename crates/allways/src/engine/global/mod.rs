@@ -93,10 +93,8 @@ fn explore(
         Search::Bfs | Search::Classic => bfs::search(&shared)?,
     }
     let mut statistics = statistics(space, &shared, options);
-    let terminal = Terminal {
-        judged: shared.terminal.load(Relaxed),
-        withheld: shared.withheld.load(Relaxed),
-    };
+    let terminal =
+        Terminal { judged: shared.terminal.load(Relaxed), withheld: shared.withheld.load(Relaxed) };
     let (ends, goals) = shared.into_ends();
     if let Some(error) = ends.error {
         return Err(error);
