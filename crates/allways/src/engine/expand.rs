@@ -164,10 +164,7 @@ impl<'s> Expander<'s> {
         let layout = self.layout;
         let live = layout.live(all.vector);
         self.memo.lookups += live.len() as u64;
-        let (below, fresh, feeds) = (all.mark.node(), all.mark.fresh(), all.mark.feeds());
-        let first = all.candidates.len();
-        let whole = all.faults.cut == 0;
-        let mut asleep_here = 0;
+        let (below, fresh) = (all.mark.node(), all.mark.fresh());
         let mut before = EventId::MAX;
         for (at, &event) in live.iter().enumerate() {
             // Of equal events, which are side by side, the first.
@@ -176,39 +173,55 @@ impl<'s> Expander<'s> {
             }
             before = event;
             let asleep = layout.event_node(event) < below && at < fresh;
-            let code = self.memo.quick_code(all.states, event);
-            if code >= FIRST {
-                // Most are plain steps of which only the fingerprint is needed now.
-                let step = self.memo.step(code);
-                if step.flags & flag::PLAIN != 0 && whole {
-                    let feed = step.feed;
-                    if asleep & !(feeds & (feed != 0)) {
-                        asleep_here += 1;
-                        continue;
-                    }
-                    let reads = (step.flags & flag::VIEWS != 0) | (feed != 0);
-                    let mut fingerprint = all.fingerprint.wrapping_add(step.delta);
-                    if feed != 0 {
-                        fingerprint = fingerprint.wrapping_add(self.observed(all.vector, feed)?);
-                    }
-                    all.candidates.push(Candidate {
-                        fingerprint,
-                        parent: all.parent,
-                        event,
-                        code,
-                        at: at.min(NO_PLACE) as u16,
-                        kind: Kind::Flight,
-                        touches: if reads { Touches::Reads } else { Touches::Nothing },
-                    });
-                    continue;
-                }
+            if !self.quick(all, event, at, Kind::Flight, asleep)? {
+                self.steps(all, event, at, Kind::Flight, asleep)?;
             }
-            self.steps(all, event, at, Kind::Flight, asleep)?;
         }
-        all.found.asleep += asleep_here;
-        // Whatever comes of a live event, no fault is among it.
-        all.found.goes_on |= all.candidates.len() > first;
         Ok(())
+    }
+
+    /// The step of one event, `at` a place among the live ones, if it has just one and all that is
+    /// needed of it now is to count it, or its fingerprint, and that is easily told; false if it is not.
+    /// Most events are such.
+    #[inline(always)]
+    fn quick(
+        &mut self,
+        all: &mut Listing<'_>,
+        event: EventId,
+        at: usize,
+        kind: Kind,
+        asleep: bool,
+    ) -> Result<bool, Error> {
+        let code = self.memo.quick_code(all.states, event);
+        if code < FIRST {
+            all.found.stutters += u64::from(code == STUTTER);
+            return Ok(code == STUTTER);
+        }
+        let step = self.memo.step(code);
+        let (flags, feed) = (step.flags, step.feed);
+        if asleep & (flags & flag::SURE != 0) & !(all.mark.feeds() & (feed != 0)) {
+            all.found.asleep += 1;
+            return Ok(true);
+        }
+        if flags & flag::PLAIN == 0 || all.faults.cut > 0 {
+            return Ok(false);
+        }
+        let reads = (flags & flag::VIEWS != 0) | (feed != 0);
+        let mut fingerprint = all.fingerprint.wrapping_add(step.delta);
+        if feed != 0 {
+            fingerprint = fingerprint.wrapping_add(self.observed(all.vector, feed)?);
+        }
+        all.found.goes_on = true;
+        all.candidates.push(Candidate {
+            fingerprint,
+            parent: all.parent,
+            event,
+            code,
+            at: at.min(NO_PLACE) as u16,
+            kind,
+            touches: if reads { Touches::Reads } else { Touches::Nothing },
+        });
+        Ok(true)
     }
 
     /// What may go wrong with messages in flight, inert ones too.
@@ -251,7 +264,9 @@ impl<'s> Expander<'s> {
             for place in self.memo.internal(node, state) {
                 let event = self.memo.internal_event(place);
                 let asleep = node < all.mark.node();
-                self.steps(all, event, NO_PLACE, Kind::Inside, asleep)?;
+                if !self.quick(all, event, NO_PLACE, Kind::Inside, asleep)? {
+                    self.steps(all, event, NO_PLACE, Kind::Inside, asleep)?;
+                }
             }
             if all.faults.crashes > 0 && self.memo.is_up(node, state) {
                 self.steps(all, self.memo.space.crash(node), NO_PLACE, Kind::Crash, false)?;

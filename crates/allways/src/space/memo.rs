@@ -43,6 +43,8 @@ pub(crate) mod flag {
     /// The only result of its event, simple and surely a step: all there is to it is `delta` and what
     /// observers add, unless a partition is in force.
     pub const PLAIN: u16 = 128;
+    /// The only result of its event, and surely a step.
+    pub const SURE: u16 = 256;
 }
 
 /// A step as a thread remembers it.
@@ -372,8 +374,8 @@ impl<'s> Memo<'s> {
                             delta = delta.wrapping_add(self.event(send).key);
                         }
                     }
-                    if steps.len() == 1 && plain && flags & flag::TRIVIAL == 0 {
-                        flags |= flag::PLAIN;
+                    if steps.len() == 1 && flags & flag::TRIVIAL == 0 {
+                        flags |= if plain { flag::SURE | flag::PLAIN } else { flag::SURE };
                     }
                     let sends_len = next.sends.len() as u16;
                     MemoStep { delta, next: next.state, feed: next.feed, sends, sends_len, flags }
