@@ -116,6 +116,11 @@ impl Parameters {
                     None => default.to_string(),
                     Some(text) => match text.parse::<u64>() {
                         Ok(number) if (*min..=*max).contains(&number) => number.to_string(),
+                        _ if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) => {
+                            return wrong(format!(
+                                "`{name}={text}`: `{text}` is not a whole number; it is one from {min} to {max}"
+                            ));
+                        }
                         _ => {
                             return wrong(format!(
                                 "`{name}={text}` is out of range: it is a number from {min} to {max}"
@@ -182,10 +187,15 @@ impl Parameters {
     }
 }
 
-/// The word nearest to a misspelt one, if one is near.
+/// The word nearest to a misspelt one, if one is near; how it is capitalised does not matter.
 pub(crate) fn nearest<'a>(word: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = |&(d, other): &(usize, &str)| d <= 3 && 2 * d <= other.chars().count();
-    among.map(|other| (distance(word, other), other)).filter(near).min().map(|(_, w)| w)
+    let word = word.to_lowercase();
+    among
+        .map(|other| (distance(&word, &other.to_lowercase()), other))
+        .filter(near)
+        .min()
+        .map(|(_, w)| w)
 }
 
 /// Levenshtein's distance.

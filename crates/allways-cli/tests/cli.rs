@@ -61,6 +61,13 @@ fn list_shows_one_system_if_asked() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let Ran { code, out, err } = allways(&["help", "check"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, allways(&["check", "--help"]).out);
+}
+
+#[test]
 fn list_as_json() {
     let Ran { code, out, .. } = allways(&["list", "--json"]);
     assert_eq!(code, 0);
@@ -315,8 +322,13 @@ fn a_variable_that_makes_no_sense_is_named() {
 fn unknown_systems_and_parameters() {
     wrong(&["check", "tre"], "there is no system `tre`; did you mean `tree`?");
     wrong(&["check", "Tree", "--json"], "there is no system `Tree`; did you mean `tree`?");
+    wrong(&["check", "PAXOS"], "there is no system `PAXOS`; did you mean `paxos`?");
     wrong(&["check", "elephant"], "there is no system `elephant`; `allways list` shows all");
     wrong(&["check", "tree", "--set", "nodes=3"], "`tree` has no parameter `nodes`; it has bug");
+    wrong(
+        &["check", "paxos", "--set", "nodes=x"],
+        "`nodes=x`: `x` is not a whole number; it is one from 1 to 7",
+    );
     wrong(&["check", "tree", "--set", "bug=rot"], "`tree` has no bug `rot`; it has none");
 }
 

@@ -1,7 +1,7 @@
 //! What handlers were seen to do, and what the outcome warns of.
 
 use allways::prelude::*;
-use allways::{Coverage, Handler, KindCoverage};
+use allways::{Bound, Coverage, Handler, KindCoverage};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Msg {
@@ -311,4 +311,169 @@ fn being_stuck_with_something_in_flight_is_explained() {
     }
     let ordered = system.network(Network::ordered());
     assert_eq!(ordered.check().warnings, [""; 0]);
+}
+
+/// Node 0 asks node 1 again and again, unless it was answered and heeds that.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Asker {
+    heeds: bool,
+    done: bool,
+}
+
+impl Node for Asker {
+    type Msg = Msg;
+    type Timer = Timer;
+    type Call = Never;
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        if cx.id() == Id::new(0) {
+            cx.send(1, Msg::Ping { round: 1 });
+            cx.set_timer(Timer::Retry);
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, Self>) {
+        cx.send(1, Msg::Ping { round: 1 });
+        cx.set_timer(timer);
+    }
+
+    fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Self>) {
+        match msg {
+            Msg::Ping { .. } => cx.send(from, Msg::Pong),
+            _ if self.heeds => {
+                self.done = true;
+                cx.cancel_timer(&Timer::Retry);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn askers(heeds: bool) -> System<Asker> {
+    System::new(vec![Asker { heeds, done: false }; 2]).never_stuck(
+        "done",
+        view(|asker: &Asker| asker.done),
+        |done| done[0],
+    )
+}
+
+const UNTESTED: &str = "never stuck `done` was never put to the test: no terminal state was met";
+
+#[test]
+fn a_property_of_terminal_states_is_warned_of_where_every_state_goes_on() {
+    let system = askers(false).network(Network::duplicating());
+    let ignored = "message `Pong` is ignored by every node that it is sent to, in every state";
+    for (name, options) in complete() {
+        let outcome = system.try_check(&options).unwrap();
+        assert_eq!(outcome.warnings, [ignored, UNTESTED], "{name}");
+    }
+    let walk = Options { engine: Engine::Walk, runs: 3, max_depth: Some(50), ..Options::default() };
+    assert_eq!(system.try_check(&walk).unwrap().warnings, [UNTESTED]);
+    // Where somebody stops asking, that is judged.
+    let system = askers(true).timers(2);
+    for (name, options) in complete() {
+        assert_eq!(system.try_check(&options).unwrap().warnings, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn states_not_judged_because_of_the_bound_on_timers_are_counted() {
+    let system = askers(false).timers(2);
+    let not_judged = "1 state was not judged: only the bound on timers (System::timers) keeps a timer from firing there";
+    for (name, options) in complete() {
+        let outcome = system.try_check(&options).unwrap();
+        assert_eq!(outcome.warnings[1..], [UNTESTED, not_judged], "{name}");
+    }
+    let walk = Options { engine: Engine::Walk, runs: 20, ..Options::default() };
+    assert_eq!(system.try_check(&walk).unwrap().warnings, [UNTESTED, not_judged]);
+}
+
+#[test]
+fn a_search_that_a_bound_stopped_is_not_expected_to_meet_terminal_states() {
+    let bounded = Options { max_depth: Some(1), ..Options::default() };
+    assert_eq!(askers(true).try_check(&bounded).unwrap().warnings, [""; 0]);
+}
+
+#[test]
+fn copies_that_pile_up_are_named_where_a_bound_stops_the_search() {
+    let piles = "copies of message `Ping` pile up in flight, without end: timer `Retry` sends one each time it fires, and is set again; bound the timers (System::timers), or use Network::duplicating(), where a message in flight counts once";
+    for (name, options) in complete() {
+        let bounded = Options { max_states: Some(500), ..options };
+        let outcome = askers(true).try_check(&bounded).unwrap();
+        assert_eq!(outcome.bounded_by, Some(Bound::States), "{name}");
+        assert_eq!(outcome.advice().last().map(String::as_str), Some(piles), "{name}");
+    }
+    // Whoever does as advised is not told again.
+    let few = Options { max_depth: Some(1), ..Options::default() };
+    for system in [askers(true).timers(5), askers(true).network(Network::duplicating())] {
+        let outcome = system.try_check(&few).unwrap();
+        assert_eq!(outcome.bounded_by, Some(Bound::Depth));
+        assert!(!outcome.to_string().contains("pile up"), "{outcome}");
+    }
+    // Timers that are not set again by their own handlers do not pile anything up.
+    let outcome = peers().try_check(&few).unwrap();
+    assert!(outcome.bounded_by.is_some() && !outcome.to_string().contains("pile up"), "{outcome}");
+}
+
+/// Counts for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Clock(u32);
+
+impl Node for Clock {
+    type Msg = ();
+    type Timer = Timer;
+    type Call = Never;
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        cx.set_timer(Timer::Retry);
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, Self>) {
+        self.0 += 1;
+        cx.set_timer(timer);
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {}
+}
+
+#[test]
+fn a_random_run_looks_at_bounds_on_its_way() {
+    let system = System::new([Clock(0)]);
+    let walk = Options { engine: Engine::Walk, runs: 1, threads: 1, ..Options::default() };
+    let bounded = Options { max_states: Some(100), ..walk };
+    let outcome = system.try_check(&bounded).unwrap();
+    assert_eq!(outcome.bounded_by, Some(Bound::States));
+    assert_eq!(outcome.statistics.depth, Some(128), "looked at every 64 steps");
+}
+
+/// Makes the mistake that it is called for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Mistaken;
+
+impl Node for Mistaken {
+    type Msg = ();
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+
+    fn on_call(&mut self, mistake: u8, cx: &mut Cx<'_, Self>) {
+        match mistake {
+            0 => cx.send(7, ()),
+            1 => assert_eq!(cx.choose(0), 0),
+            _ => *cx.choose_from(&[]),
+        }
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {}
+}
+
+#[test]
+fn what_a_handler_asks_wrongly_is_blamed_on_its_own_line() {
+    for mistake in 0..3 {
+        let outcome = System::new([Mistaken]).call(0, mistake).check();
+        let message = outcome.violation.unwrap().property;
+        assert!(message.contains(" at ") && message.contains("coverage.rs:"), "{message}");
+    }
 }

@@ -79,7 +79,6 @@ Exit codes:
     after_help = format!("{HELP}\n\n{EXIT_CODES}"),
     arg_required_else_help = true,
     subcommand_required = true,
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub(crate) struct Cli {

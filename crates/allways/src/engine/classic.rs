@@ -205,10 +205,10 @@ impl<N: Node> Classic<'_, N> {
             self.findings.bound = Some(bound);
             return Ok(Visit::Over);
         }
-        self.expand(&world, depth)
+        self.expand(&world, depth, known.is_none())
     }
 
-    fn expand(&mut self, world: &World<N>, depth: u64) -> Result<Visit<N>, Error> {
+    fn expand(&mut self, world: &World<N>, depth: u64, is_new: bool) -> Result<Visit<N>, Error> {
         let at_bound = depth >= self.budget.max_depth;
         let mut todo = Vec::new();
         let mut stuck = true;
@@ -240,7 +240,10 @@ impl<N: Node> Classic<'_, N> {
                 }
             }
         }
-        if stuck && !world.is_withheld() {
+        if stuck && world.is_withheld() {
+            self.findings.terminal.withheld += u64::from(is_new);
+        } else if stuck {
+            self.findings.terminal.judged += u64::from(is_new);
             for (index, property) in self.system.properties.iter().enumerate() {
                 if property.kind == PropertyKind::NeverStuck && !world.test(self.system, index)? {
                     self.path.truncate(depth as usize);

@@ -21,6 +21,7 @@ use crate::model::tally::Tally;
 use crate::model::world::World;
 use crate::outcome::coverage::Coverage;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
+use crate::outcome::piles::piles_up;
 use crate::outcome::replay::confirm;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
@@ -51,6 +52,16 @@ pub(crate) struct Findings {
     /// For each property, whether what it reads was the same in every state met; empty if that is
     /// not known.
     pub constant: Vec<bool>,
+    pub terminal: Terminal,
+}
+
+/// What became of the terminal states, where a `never_stuck` property wants to know.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Terminal {
+    /// How many were judged.
+    pub judged: u64,
+    /// How many states were not, since only the bound on timers makes them look terminal.
+    pub withheld: u64,
 }
 
 /// A violation, not yet confirmed.
@@ -279,6 +290,9 @@ fn conclude<N: Node>(
     };
     let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
     let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
+    // A bound on random runs is no reason to look for what makes a search endless.
+    let endless = bound.is_some_and(|bound| bound != Bound::Runs) && violation.is_none();
+    let piles_up = if endless { piles_up(system)? } else { None };
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();
     let minimised = match &mut violation {
@@ -311,6 +325,8 @@ fn conclude<N: Node>(
         story: story.as_ref(),
         coverage: coverage.as_ref(),
         constant: &findings.constant,
+        bound,
+        terminal: findings.terminal,
     };
     let warnings = warnings(system, &facts)?;
     Ok(Outcome {
@@ -326,6 +342,7 @@ fn conclude<N: Node>(
         goals,
         coverage,
         warnings,
+        piles_up,
         statistics,
     })
 }

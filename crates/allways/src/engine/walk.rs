@@ -10,7 +10,7 @@ use super::commute::Mark;
 use super::expand::{Candidate, Expander, Expansion, Touches};
 use super::goals::{Goals, Sightings};
 use super::options::Options;
-use super::{Findings, Found, FoundWhat, nothing_left, panicked};
+use super::{Findings, Found, FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;
@@ -27,6 +27,9 @@ use std::time::Duration;
 
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 10_000;
+
+/// So often within a run somebody looks at the clock. Steps may become slow where states grow.
+const STEPS_A_PULSE: usize = 64;
 
 /// SplitMix64: small, good enough to choose steps, and the same everywhere.
 struct Random(u64);
@@ -63,6 +66,9 @@ struct Walks<'a> {
     finished: AtomicU64,
     generated: AtomicU64,
     deepest: AtomicU64,
+    /// How many terminal states were judged, and how many not: see [`Terminal`].
+    terminal: AtomicU64,
+    withheld: AtomicU64,
     /// The number of the first run known to violate: later ones need not be made.
     limit: AtomicU64,
     over: AtomicBool,
@@ -120,6 +126,8 @@ pub(crate) fn search<N: Node>(
         finished: AtomicU64::new(0),
         generated: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
+        terminal: AtomicU64::new(0),
+        withheld: AtomicU64::new(0),
         limit: AtomicU64::new(options.runs),
         over: AtomicBool::new(false),
         goals: Sightings::new(&space),
@@ -163,13 +171,7 @@ impl Walks<'_> {
                 self.fail(error);
             }
             self.finished.fetch_add(1, Relaxed);
-            let progress = &self.budget.progress;
-            progress.runs.store(self.finished.load(Relaxed), Relaxed);
-            progress.states.store(self.table.len(), Relaxed);
-            progress.generated.store(self.generated.load(Relaxed), Relaxed);
-            progress.depth.store(self.deepest.load(Relaxed), Relaxed);
-            progress.memory.store(self.table.bytes(), Relaxed);
-            self.look_at_bounds();
+            self.pulse();
         }
     }
 
@@ -178,7 +180,14 @@ impl Walks<'_> {
         self.over.store(true, Relaxed);
     }
 
-    fn look_at_bounds(&self) {
+    /// Tells progress and stops the search if a bound is reached.
+    fn pulse(&self) {
+        let progress = &self.budget.progress;
+        progress.runs.store(self.finished.load(Relaxed), Relaxed);
+        progress.states.store(self.table.len(), Relaxed);
+        progress.generated.store(self.generated.load(Relaxed), Relaxed);
+        progress.depth.store(self.deepest.load(Relaxed), Relaxed);
+        progress.memory.store(self.table.bytes(), Relaxed);
         if let Some(bound) = self.budget.reached(self.table.len(), self.table.bytes()) {
             self.ends().bound.get_or_insert(bound);
             self.over.store(true, Relaxed);
@@ -225,7 +234,7 @@ impl Walks<'_> {
         let mut touches = Touches::Reads;
         loop {
             self.generated.fetch_add(1, Relaxed);
-            self.count(fingerprint);
+            let is_new = self.count(fingerprint);
             if let (Some(goals), Touches::Reads) = (&mut goals, touches) {
                 let when = (number, steps.len() as u64);
                 goals.look(self.space, &vector, |goal, combination| {
@@ -236,7 +245,12 @@ impl Walks<'_> {
                 break;
             }
             let expansion = list(expander, &vector, fingerprint, &mut candidates)?;
-            let stuck = !expansion.goes_on && !expander.is_withheld(&vector);
+            let withheld = !expansion.goes_on && expander.is_withheld(&vector);
+            let stuck = !expansion.goes_on && !withheld;
+            if is_new && !expansion.goes_on {
+                let counter = if withheld { &self.withheld } else { &self.terminal };
+                counter.fetch_add(1, Relaxed);
+            }
             if stuck && self.judge_stuck(number, start, &vector, &steps, expander)? {
                 break;
             }
@@ -254,8 +268,9 @@ impl Walks<'_> {
             fingerprint = expander.apply(&vector, fingerprint, &candidate, &mut next)?;
             std::mem::swap(&mut vector, &mut next);
             touches = candidate.touches;
-            if steps.len().is_multiple_of(1_024) {
-                self.look_at_bounds();
+            if steps.len().is_multiple_of(STEPS_A_PULSE) {
+                self.deepest.fetch_max(steps.len() as u64, Relaxed);
+                self.pulse();
                 if self.over.load(Relaxed) {
                     break;
                 }
@@ -265,15 +280,19 @@ impl Walks<'_> {
         Ok(())
     }
 
-    fn count(&self, fingerprint: u64) {
+    /// Counts a state; true if it is new.
+    fn count(&self, fingerprint: u64) -> bool {
         let session = self.table.session(64, self.threads);
         match session.insert(fingerprint) {
-            Insert::New => self.table.add_len(1),
-            Insert::Known => {}
+            Insert::New => {
+                self.table.add_len(1);
+                true
+            }
+            Insert::Known => false,
             Insert::Full => {
                 drop(session);
                 self.table.grow_segment_of(fingerprint);
-                self.count(fingerprint);
+                self.count(fingerprint)
             }
         }
     }
@@ -398,6 +417,10 @@ impl Walks<'_> {
             stopped_early,
             statistics,
             goals,
+            terminal: Terminal {
+                judged: self.terminal.load(Relaxed),
+                withheld: self.withheld.load(Relaxed),
+            },
             ..Findings::default()
         })
     }

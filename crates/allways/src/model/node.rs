@@ -311,6 +311,7 @@ impl<'a, N: Node> Cx<'a, N> {
     /// }
     /// # }
     /// ```
+    #[track_caller]
     pub fn send(&mut self, to: impl Into<Id>, msg: N::Msg) {
         let to = to.into();
         assert!(
@@ -452,7 +453,10 @@ impl<'a, N: Node> Cx<'a, N> {
     ///     .check()
     ///     .assert_holds();
     /// ```
+    #[track_caller]
     pub fn choose(&mut self, arity: usize) -> usize {
+        // Asked here, so that the panic is where the handler's author can mend it.
+        assert!(arity > 0, "choose(0): there is nothing to choose from");
         self.chooser.choose(arity)
     }
 
@@ -468,6 +472,7 @@ impl<'a, N: Node> Cx<'a, N> {
     /// }
     /// # }
     /// ```
+    #[track_caller]
     pub fn choose_from<'t, T>(&mut self, items: &'t [T]) -> &'t T {
         &items[self.choose(items.len())]
     }

@@ -259,7 +259,6 @@ impl Script {
 
 impl Chooser for Script {
     fn choose(&mut self, arity: usize) -> usize {
-        assert!(arity > 0, "choose(0): there is nothing to choose from");
         if self.at == MAX_CHOICES {
             self.exhausted = true;
             panic_any(TooManyChoices);

@@ -9,8 +9,8 @@ const LEVELS: usize = 2;
 
 impl Outcome {
     /// What there is to know besides the verdict, as sentences for people: how far a search came
-    /// that was stopped by a bound, how near it came to `sometimes` properties that it did not
-    /// reach, and what was never seen to happen. What belongs to the sentence before it is indented.
+    /// that was stopped by a bound, what piled up in flight, how near it came to `sometimes` properties
+    /// that it did not reach, and what was never seen to happen. What belongs to the sentence before it is indented.
     ///
     /// ```
     /// use allways::prelude::*;
@@ -38,6 +38,7 @@ impl Outcome {
             return advice;
         }
         advice.extend(self.bounded_by.map(|bound| extent(&self.statistics, bound)));
+        advice.extend(self.piles_up.clone());
         // A search that was not stopped by a bound met every state, or enough of them.
         let whole = self.bounded_by.is_none();
         for goal in &self.goals {

@@ -7,6 +7,7 @@ pub(crate) mod goal;
 pub(crate) mod ledger;
 pub(crate) mod minimise;
 pub(crate) mod past;
+pub(crate) mod piles;
 pub(crate) mod render;
 pub(crate) mod replay;
 pub(crate) mod replayed;
@@ -296,6 +297,8 @@ pub struct Outcome {
     pub coverage: Option<Coverage>,
     /// What makes the outcome say less than one may think.
     pub warnings: Vec<String>,
+    /// What piles up in flight, if a bound stopped the search and something does.
+    pub(crate) piles_up: Option<String>,
     /// What the search did.
     pub statistics: Statistics,
 }

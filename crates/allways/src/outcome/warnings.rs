@@ -5,7 +5,8 @@
 use super::coverage::{Coverage, Handler};
 use super::replay::{Keep, replay};
 use super::story::Story;
-use super::{Cause, Violation};
+use super::{Bound, Cause, Violation, grouped};
+use crate::engine::Terminal;
 use crate::error::Error;
 use crate::model::erased::Erased;
 use crate::model::kinds::short_type_name;
@@ -26,6 +27,8 @@ pub(crate) struct Facts<'a> {
     pub coverage: Option<&'a Coverage>,
     /// For each property, whether what it reads never changed; empty if that is not known.
     pub constant: &'a [bool],
+    pub bound: Option<Bound>,
+    pub terminal: Terminal,
 }
 
 /// Everything worth a warning.
@@ -58,6 +61,10 @@ pub(crate) fn warnings<N: Node>(
             }
         }
         warnings.extend(facts.coverage.iter().flat_map(|coverage| always_ignored(coverage)));
+    }
+    // Random runs end somewhere, too; a search stopped by a bound may just not have come so far.
+    if searched_all || (facts.violation.is_none() && facts.bound == Some(Bound::Runs)) {
+        warnings.extend(never_terminal(system, facts.terminal));
     }
     if let Some(violation) = facts.violation.filter(|v| v.cause == Cause::Stuck) {
         warnings.extend(left_in_flight(system, violation, facts.story)?);
@@ -96,6 +103,28 @@ fn is_vacuous<N: Node>(system: &System<N>, property: usize) -> Result<bool, Erro
         }
     }
     Ok(true)
+}
+
+/// Properties of terminal states, where none was judged.
+fn never_terminal<N: Node>(system: &System<N>, terminal: Terminal) -> Vec<String> {
+    let Terminal { judged: 0, withheld } = terminal else { return Vec::new() };
+    let properties = system.properties.iter().filter(|p| p.kind == PropertyKind::NeverStuck);
+    let mut warnings: Vec<_> = properties
+        .map(|property| {
+            let name = &property.name;
+            format!("never stuck `{name}` was never put to the test: no terminal state was met")
+        })
+        .collect();
+    if !warnings.is_empty() && withheld > 0 {
+        let states = match withheld {
+            1 => "1 state was".to_owned(),
+            _ => format!("{} states were", grouped(withheld)),
+        };
+        warnings.push(format!(
+            "{states} not judged: only the bound on timers (System::timers) keeps a timer from firing there"
+        ));
+    }
+    warnings
 }
 
 /// Messages that no node ever heeds.

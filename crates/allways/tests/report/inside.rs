@@ -123,3 +123,15 @@ fn expects_another() {
     let Some(system) = system() else { return };
     system.check().assert_violated("another");
 }
+
+/// Holds, but says nothing of what the replicas do.
+#[test]
+#[ignore = "carried out by the other tests"]
+fn agrees_without_properties() {
+    let Some(replicas) = replicas() else { return };
+    let outcome = System::new([Replica(1)]).check();
+    outcome.assert_holds();
+    if replicas == "strict" {
+        outcome.assert_no_warnings();
+    }
+}

@@ -394,3 +394,26 @@ fn another_violation_than_the_expected_one_is_saved() {
     assert!(done.said.contains(&said), "{}", done.said);
     assert_eq!(setting.files(), [""; 0]);
 }
+
+#[test]
+fn warnings_of_a_check_that_holds_are_printed_and_can_be_made_to_fail() {
+    let setting = setting("warnings");
+    let warnings = [
+        "warning: the system has no properties: only panics of handlers were looked for",
+        "warning: the driver makes no calls, but nodes take some (`u32`): see System::call",
+    ];
+    let done = setting.carry_out("agrees_without_properties", "mended");
+    assert!(done.passed, "{}", done.said);
+    for warning in warnings {
+        assert!(done.said.contains(&format!("\nallways: {warning}\n")), "{}", done.said);
+    }
+    let done = setting.carry_out("agrees_without_properties", "strict");
+    assert!(!done.passed);
+    for warning in warnings {
+        assert!(done.said.contains(&format!("\n{warning}\n")), "{}", done.said);
+    }
+    assert!(done.said.contains("inside.rs"), "{}", done.said);
+    // What has no warnings prints none.
+    let done = setting.carry_out("agrees", "mended");
+    assert!(done.passed && !done.said.contains("warning"), "{}", done.said);
+}

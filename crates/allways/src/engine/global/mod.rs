@@ -17,7 +17,7 @@ mod worker;
 
 use super::budget::Budget;
 use super::options::{Options, Search};
-use super::{Findings, Found, nothing_left};
+use super::{Findings, Found, Terminal, nothing_left};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::system::System;
@@ -93,6 +93,8 @@ fn explore(
         Search::Bfs | Search::Classic => bfs::search(&shared)?,
     }
     let mut statistics = statistics(space, &shared, options);
+    let terminal =
+        Terminal { judged: shared.terminal.load(Relaxed), withheld: shared.withheld.load(Relaxed) };
     let (ends, goals) = shared.into_ends();
     if let Some(error) = ends.error {
         return Err(error);
@@ -121,7 +123,7 @@ fn explore(
     });
     let goals = goals.collect::<Result<_, _>>()?;
     let rest = Findings::default();
-    Ok(Findings { violation, witnesses, bound, stopped_early, statistics, goals, ..rest })
+    Ok(Findings { violation, witnesses, bound, stopped_early, statistics, goals, terminal, ..rest })
 }
 
 /// How many states there are at each depth, as far as all are known and checked.

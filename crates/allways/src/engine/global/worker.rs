@@ -5,7 +5,7 @@ use crate::engine::budget::Budget;
 use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Touches};
 use crate::engine::goals::{Goals, Sightings};
-use crate::engine::{FoundWhat, nothing_left, panicked};
+use crate::engine::{FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::step::guarded;
@@ -78,6 +78,9 @@ pub(crate) struct Shared<'a> {
     pub expanded: AtomicU64,
     /// Breadth-first: how many states were looked at, at the depth bound too.
     pub looked_at: AtomicU64,
+    /// How many terminal states were judged, and how many not: see [`Terminal`].
+    pub terminal: AtomicU64,
+    pub withheld: AtomicU64,
     /// Breadth-first: how many states there are at each depth, where all are known.
     pub levels: Mutex<Vec<u64>>,
     pub goals: Sightings<Path>,
@@ -126,6 +129,8 @@ impl<'a> Shared<'a> {
             misses: AtomicU64::new(0),
             expanded: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
+            terminal: AtomicU64::new(0),
+            withheld: AtomicU64::new(0),
             levels: Mutex::default(),
             goals: Sightings::new(space),
             memo_bytes: AtomicU64::new(0),
@@ -247,6 +252,7 @@ pub(crate) struct Worker<'a> {
     sorted: Vec<u32>,
     /// Whether there is a property that forbids terminal states.
     pub watches_stuck: bool,
+    terminal: Terminal,
     told_bytes: u64,
     goals: Option<Goals>,
 }
@@ -270,6 +276,7 @@ impl<'a> Worker<'a> {
             found: Vec::new(),
             sorted: Vec::new(),
             watches_stuck: shared.watches_stuck(),
+            terminal: Terminal::default(),
             told_bytes: 0,
             goals: Goals::new(shared.space),
         }
@@ -520,7 +527,11 @@ impl<'a> Worker<'a> {
         depth: u64,
         path: impl Fn() -> Path,
     ) -> Result<(), Error> {
-        if !goes_on && self.watches_stuck && !self.expander.is_withheld(vector) {
+        let looks_terminal = !goes_on && self.watches_stuck;
+        if looks_terminal && self.expander.is_withheld(vector) {
+            self.terminal.withheld += 1;
+        } else if looks_terminal {
+            self.terminal.judged += 1;
             let layout = self.expander.layout();
             for (property, (kind, _)) in layout.properties.iter().enumerate() {
                 if *kind == PropertyKind::NeverStuck
@@ -603,5 +614,7 @@ impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.shared.lookups.fetch_add(self.expander.memo.lookups, Relaxed);
         self.shared.misses.fetch_add(self.expander.memo.misses, Relaxed);
+        self.shared.terminal.fetch_add(self.terminal.judged, Relaxed);
+        self.shared.withheld.fetch_add(self.terminal.withheld, Relaxed);
     }
 }

@@ -39,14 +39,50 @@ impl Outcome {
     ///     .assert_holds();
     /// ```
     ///
+    /// If everything holds, warnings are printed to standard error, one a line. A test that passes
+    /// shows them with `cargo test -- --nocapture`; [`Outcome::assert_no_warnings`] makes it fail.
+    ///
     /// # Panics
     ///
     /// If the verdict is anything but [`Verdict::Holds`].
     #[track_caller]
     pub fn assert_holds(&self) -> &Self {
         match self.verdict {
-            Verdict::Holds => passed(Location::caller()),
+            Verdict::Holds => {
+                passed(Location::caller());
+                for warning in &self.warnings {
+                    eprintln!("allways: warning: {warning}");
+                }
+            }
             _ => panic!("\n{}", self.failed("assert_holds()", Location::caller())),
+        }
+        self
+    }
+
+    /// Panics if there are warnings, and lists them: what holds may hold for a reason that nobody
+    /// meant.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell as N;
+    /// let outcome = System::new([N(0)])
+    ///     .call(0, 7)
+    ///     .always("small", view(|n: &N| n.0), |views| views[0] < 9)
+    ///     .check();
+    /// outcome.assert_holds().assert_no_warnings();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If [`Outcome::warnings`] is not empty.
+    #[track_caller]
+    pub fn assert_no_warnings(&self) -> &Self {
+        if let [first, rest @ ..] = &self.warnings[..] {
+            let mut text = format!("warning: {first}");
+            for warning in rest {
+                text += &format!("\nwarning: {warning}");
+            }
+            panic!("\n{text}");
         }
         self
     }

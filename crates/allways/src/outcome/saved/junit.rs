@@ -37,6 +37,7 @@ impl SavedRun {
             story: None,
             witnesses: Vec::new(),
             goals: Vec::new(),
+            piles_up: None,
             coverage: None,
             warnings: Vec::new(),
             statistics: Statistics::default(),
