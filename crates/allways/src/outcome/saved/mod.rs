@@ -57,9 +57,9 @@ impl SavedRun {
     /// The largest file that is read, in bytes.
     ///
     /// ```
-    /// assert_eq!(allways::SavedRun::MAX_BYTES, 64 * 1024 * 1024);
+    /// assert_eq!(allways::SavedRun::MAX_BYTES, 16 * 1024 * 1024);
     /// ```
-    pub const MAX_BYTES: u64 = 64 << 20;
+    pub const MAX_BYTES: u64 = 16 << 20;
 
     /// The violation of an outcome, ready to be saved.
     ///
