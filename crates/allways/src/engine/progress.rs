@@ -16,6 +16,8 @@ pub struct Progress {
     pub(crate) depth: AtomicU64,
     pub(crate) memory: AtomicU64,
     pub(crate) runs: AtomicU64,
+    /// Zero where there is no estimate.
+    pub(crate) estimated_runs: AtomicU64,
 }
 
 impl Progress {
@@ -74,13 +76,24 @@ impl Progress {
         self.memory.load(Relaxed)
     }
 
-    /// Random runs so far.
+    /// Runs so far, of engines that make runs.
     ///
     /// ```
     /// let progress = allways::Progress::default();
-    /// assert_eq!(progress.runs(), 0); // only engine `walk` makes any
+    /// assert_eq!(progress.runs(), 0); // nothing has begun
     /// ```
     pub fn runs(&self) -> u64 {
         self.runs.load(Relaxed)
+    }
+
+    /// About how many runs there will be in all, as far as an engine that makes all of them can
+    /// tell from those that it has made. In the end it is the number of runs.
+    ///
+    /// ```
+    /// let progress = allways::Progress::default();
+    /// assert_eq!(progress.estimated_runs(), None); // nothing has begun
+    /// ```
+    pub fn estimated_runs(&self) -> Option<u64> {
+        Some(self.estimated_runs.load(Relaxed)).filter(|&runs| runs > 0)
     }
 }
