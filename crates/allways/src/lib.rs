@@ -9,6 +9,8 @@ mod error;
 mod model;
 mod outcome;
 mod space;
+#[cfg_attr(not(test), expect(dead_code))]
+mod trace;
 
 /// Derives the trait of the same name (feature `derive`): the kinds of an enum are its variants.
 ///

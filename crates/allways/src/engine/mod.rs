@@ -7,6 +7,7 @@ pub(crate) mod commute;
 pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod goals;
+pub(crate) mod machine;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod walk;
