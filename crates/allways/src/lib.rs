@@ -42,7 +42,7 @@ pub use allways_derive::Kinds;
 #[cfg(feature = "derive")]
 pub use allways_derive::Rename;
 pub use engine::Checkable;
-pub use engine::options::{Engine, Options, Search, parse_bytes, parse_seconds};
+pub use engine::options::{Engine, Options, Reduction, Search, parse_bytes, parse_seconds};
 pub use engine::progress::Progress;
 pub use error::Error;
 pub use model::aux::Aux;
@@ -93,7 +93,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Search, Seen, System, Verdict, conjunct, view,
+        Reduction, Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod dpor;
 pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod goals;
@@ -137,6 +138,9 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         let (name, findings) = match (options.engine, options.search) {
+            (Engine::Dpor, _) => {
+                (options.reduction.engine_name(), dpor::search(self, options, &budget)?)
+            }
             (Engine::Walk, _) => ("walk", walk::search(self, options, &budget)?),
             (_, Search::Classic) => ("global classic", classic::search(self, options, &budget)?),
             (_, Search::Bfs) => ("global bfs", global::search(self, options, &budget)?),
