@@ -19,7 +19,7 @@ const DEFAULT_DEPTH: u64 = 10_000;
 const STEPS_A_PULSE: u64 = 256;
 
 /// After so many runs the reduction tells how many branches there are.
-const RUNS_A_SHAPE: u64 = 64;
+const RUNS_A_GUESS: u64 = 256;
 
 /// A transition, and what it touches where it is possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,9 +54,6 @@ pub(crate) struct Explorer<'a, M> {
     deepest: usize,
     /// What the reduction stores, in bytes.
     pub stored: u64,
-    /// How many branches are done and how many are known at each depth of the present run: filled by the reduction when
-    /// [`Explorer::wants_shape`].
-    pub shape: Vec<Branches>,
     /// A listing, kept for its room.
     listed: Vec<Transition>,
     #[cfg(test)]
@@ -64,9 +61,8 @@ pub(crate) struct Explorer<'a, M> {
 }
 
 /// What is known of the branches at a depth of the present run.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Branches {
-    /// Those that are explored; the one that the run takes is not.
+    /// Those that are explored; the one that the run takes is not among them.
     pub done: u32,
     /// Those, the one that the run takes, and those that wait. There may be more to come.
     pub known: u32,
@@ -93,7 +89,6 @@ impl<'a, M: Machine> Explorer<'a, M> {
             transitions: 0,
             deepest: 0,
             stored: 0,
-            shape: Vec::new(),
             listed: Vec::new(),
             #[cfg(test)]
             watch: None,
@@ -184,6 +179,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// The run has ended: nothing can happen, or it was cut off at the depth bound.
     pub fn end_run(&mut self, is_cut: bool) -> Result<(), Error> {
+        if self.runs >= self.budget.max_runs {
+            self.bound = Some(Bound::Runs);
+            self.stopped = true;
+            return Ok(());
+        }
         self.runs += 1;
         if is_cut {
             self.bound.get_or_insert(Bound::Depth);
@@ -253,9 +253,26 @@ impl<'a, M: Machine> Explorer<'a, M> {
         Ok(())
     }
 
-    /// Whether it is time to tell how many branches there are: see [`Explorer::shape`].
-    pub fn wants_shape(&self) -> bool {
-        self.runs.is_multiple_of(RUNS_A_SHAPE)
+    /// Whether it is time to tell how many branches there are along the run: see [`Explorer::guess`].
+    pub fn wants_branches(&self) -> bool {
+        self.runs < 64 || self.runs.is_multiple_of(RUNS_A_GUESS)
+    }
+
+    /// Guesses how many runs there will be, from the branches at each point of a run that has just ended.
+    ///
+    /// If all branches of a point weigh the same, this tells which part of all runs has been made. The
+    /// number of runs divided by it is the estimate of Knuth ("Estimating the efficiency of backtrack programs", 1975),
+    /// over all runs so far instead of random ones, as the weighted backtrack estimator of Kilby and others has it.
+    pub fn guess(&self, branches: impl Iterator<Item = Branches>) {
+        let (mut part, mut weight) = (0.0, 1.0);
+        for Branches { done, known } in branches {
+            weight /= f64::from(known.max(1));
+            part += weight * f64::from(done);
+        }
+        // The run that has just ended.
+        part += weight;
+        let guess = (self.runs + 1) as f64 / part;
+        self.budget.progress.estimated_runs.store(guess.round() as u64, Relaxed);
     }
 
     /// Tells progress and stops the search if a bound is reached.

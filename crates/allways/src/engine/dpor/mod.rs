@@ -22,6 +22,8 @@ mod explore;
 mod judge;
 mod races;
 mod reduced;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use crate::engine::budget::Budget;

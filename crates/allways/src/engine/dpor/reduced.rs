@@ -145,7 +145,7 @@ impl<M: Machine> Search<'_, '_, M> {
 
     /// The run has ended.
     fn end(&mut self, is_cut: bool) -> Result<(), Error> {
-        self.tell_shape();
+        self.tell_branches();
         self.explorer.end_run(is_cut)?;
         self.races.find(self.explorer, self.analysed, is_cut)?;
         self.analysed = self.explorer.steps.len();
@@ -168,16 +168,15 @@ impl<M: Machine> Search<'_, '_, M> {
     }
 
     /// Tells how many branches there are along the run.
-    fn tell_shape(&mut self) {
-        if !self.explorer.wants_shape() {
-            return;
-        }
-        self.explorer.stored = self.trees.bytes() + self.races.bytes();
-        self.explorer.shape.clear();
-        // The last point has no branches.
-        for frame in &self.frames[..self.frames.len() - 1] {
-            let known = frame.done + 1 + self.trees.count(frame.tree);
-            self.explorer.shape.push(Branches { done: frame.done, known });
+    fn tell_branches(&mut self) {
+        if self.explorer.wants_branches() {
+            self.explorer.stored = self.trees.bytes() + self.races.bytes();
+            // The last point has no branches.
+            let points = &self.frames[..self.frames.len() - 1];
+            self.explorer.guess(points.iter().map(|frame| Branches {
+                done: frame.done,
+                known: frame.done + 1 + self.trees.count(frame.tree),
+            }));
         }
     }
 }
