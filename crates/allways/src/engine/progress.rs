@@ -76,22 +76,30 @@ impl Progress {
         self.memory.load(Relaxed)
     }
 
-    /// Runs so far, of engines that make runs.
+    /// Runs so far.
     ///
     /// ```
     /// let progress = allways::Progress::default();
-    /// assert_eq!(progress.runs(), 0); // nothing has begun
+    /// assert_eq!(progress.runs(), 0); // only engines `dpor` and `walk` make any
     /// ```
     pub fn runs(&self) -> u64 {
         self.runs.load(Relaxed)
     }
 
-    /// About how many runs there will be in all, as far as an engine that makes all of them can
-    /// tell from those that it has made. In the end it is the number of runs.
+    /// About how many runs engine `dpor` will have made in the end, guessed from the branches that
+    /// it knows of. It finds out about more as it goes, so this is too low at first; in the end it is the
+    /// number of runs. None if there is nothing to guess from.
     ///
     /// ```
-    /// let progress = allways::Progress::default();
-    /// assert_eq!(progress.estimated_runs(), None); // nothing has begun
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// use std::sync::Arc;
+    /// let progress = Arc::new(allways::Progress::default());
+    /// assert_eq!(progress.estimated_runs(), None);
+    /// let engine = Engine::Dpor;
+    /// let options = Options { engine, progress: Some(Arc::clone(&progress)), ..Options::default() };
+    /// System::new([Cell(0), Cell(0)]).call(0, 7).call(0, 8).try_check(&options).unwrap();
+    /// assert_eq!(progress.estimated_runs(), Some(4)); // either comes first, at both nodes
     /// ```
     pub fn estimated_runs(&self) -> Option<u64> {
         Some(self.estimated_runs.load(Relaxed)).filter(|&runs| runs > 0)

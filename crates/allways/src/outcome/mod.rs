@@ -68,7 +68,7 @@ pub enum Bound {
     Seconds,
     /// The memory.
     Memory,
-    /// The number of random runs.
+    /// The number of runs.
     Runs,
     /// Somebody asked it to stop.
     Interrupt,
@@ -208,7 +208,7 @@ pub struct Witness {
 /// # use allways::sample::Cell;
 /// let statistics = System::new([Cell(0), Cell(0)]).call(0, 7).check().statistics;
 /// assert_eq!((statistics.unique_states, statistics.depth), (Some(3), Some(2)));
-/// assert_eq!(statistics.runs, None); // only engine `walk` has any
+/// assert_eq!(statistics.runs, None); // only engines `dpor` and `walk` have any
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
@@ -222,6 +222,8 @@ pub struct Statistics {
     /// Transitions that were counted but not followed, since a step of another node commutes with
     /// them and the state is met the other way.
     pub asleep: Option<u64>,
+    /// Steps that a partial order reduction did not follow.
+    pub left_out: Option<u64>,
     /// How often user handlers ran to find out what a step does.
     pub handler_executions: Option<u64>,
     /// How often they ran again for the determinism guard.
@@ -236,6 +238,8 @@ pub struct Statistics {
     pub local_events: Option<u64>,
     /// Runs carried out.
     pub runs: Option<u64>,
+    /// Engine `dpor`: runs that were given up, since all that could happen was explored elsewhere.
+    pub blocked_runs: Option<u64>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
     /// The length of the longest run explored.
@@ -255,6 +259,33 @@ pub struct Statistics {
     pub peak_memory_bytes: Option<u64>,
     /// The probability that two global states were taken for one.
     pub collision_probability: Option<f64>,
+}
+
+impl Statistics {
+    /// Adds what a second search after this one has cost, over the same local space.
+    pub(crate) fn add(&mut self, second: &Statistics) {
+        let add = |one: &mut Option<u64>, other: Option<u64>| {
+            *one = one.zip(other).map(|(one, other)| one + other);
+        };
+        add(&mut self.unique_states, second.unique_states);
+        add(&mut self.generated_states, second.generated_states);
+        add(&mut self.transitions, second.transitions);
+        add(&mut self.left_out, second.left_out);
+        add(&mut self.memo_lookups, second.memo_lookups);
+        add(&mut self.memo_misses, second.memo_misses);
+        add(&mut self.stack_pushes, second.stack_pushes);
+        self.handler_executions = second.handler_executions;
+        self.guard_executions = second.guard_executions;
+        self.local_states = second.local_states;
+        self.local_events = second.local_events;
+        self.user_time = second.user_time;
+        self.frontier = second.frontier;
+        self.depth = self.depth.max(second.depth);
+        self.collision_probability = self
+            .collision_probability
+            .zip(second.collision_probability)
+            .map(|(one, other)| one + other);
+    }
 }
 
 /// What a check ends in.

@@ -6,9 +6,9 @@
 //! and most events change none of them. So only the changes count: each place has a chain of
 //! them, and a *sliced cut* says for each place how many of its changes have happened. It is a vector clock, and
 //! it is consistent iff it is not less than the clock of any change in it. It stands for the least cut
-//! that contains these changes; any other cut with these changes has the same views. (This is slicing
-//! as by Garg and Mittal, "On slicing a distributed computation", for the regular predicate "which
-//! changes have happened".)
+//! that contains these changes; any other cut with these changes has the same views. (To look only at the
+//! cuts that matter is the idea of slicing: Garg and Mittal, "On slicing a distributed computation",
+//! 2001.)
 //!
 //! **The walk.** Places are settled one after the other, each from its least count up to its greatest.
 //! The least is what the start of the walk and the changes settled so far need. The greatest is the last

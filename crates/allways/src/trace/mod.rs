@@ -5,9 +5,11 @@
 //! networks: an event is a step of a numbered process that reads and writes numbered objects, and
 //! engines say what these stand for.
 
+pub(crate) mod canonical;
 pub(crate) mod clock;
 pub(crate) mod cuts;
 pub(crate) mod order;
+pub(crate) mod project;
 
 #[cfg(test)]
 mod naive;

@@ -106,3 +106,22 @@ pub(crate) fn runs(most: usize) -> impl Strategy<Value = Vec<Plain>> {
         events.into_iter().enumerate().map(event).collect()
     })
 }
+
+/// All runs of the trace of a run, by swapping independent neighbours in every way, with the number of
+/// its process as the label of each event.
+pub(crate) fn linearisations(run: &[Plain]) -> Vec<(Vec<Plain>, Vec<u64>)> {
+    let labels: Vec<u64> = run.iter().map(|event| u64::from(event.process)).collect();
+    let mut found = vec![(run.to_vec(), labels)];
+    let mut next = 0;
+    while let Some((run, labels)) = found.get(next).cloned() {
+        for at in 1..run.len() {
+            let (mut run, mut labels) = (run.clone(), labels.clone());
+            swap(&mut run, &mut labels, at - 1);
+            if !found.iter().any(|(other, _)| *other == run) {
+                found.push((run, labels));
+            }
+        }
+        next += 1;
+    }
+    found
+}

@@ -737,6 +737,7 @@ impl Machine for Handlers<'_> {
             (entry.event, created_by) = (first.event, first.created_by);
         }
         let mut footprint = doer.touches[0];
+        let mut is_only = true;
         let mut done = (false, false, false);
         let mut first = FIRST;
         if doer.node != NONE {
@@ -747,6 +748,7 @@ impl Machine for Handlers<'_> {
                 return Err(Error::Internal(what.to_owned()));
             };
             footprint = touches;
+            is_only = self.alternatives.len() == 1;
             first = self.memo.code(&self.states, entry.event)?;
         }
         if doer.lane != NONE && doer.kind != Kind::Keep {
@@ -775,6 +777,7 @@ impl Machine for Handlers<'_> {
         let (moved, fed, panicked) = done;
         Ok(Performed {
             footprint,
+            is_only,
             created_by: (created_by != NONE).then_some(created_by as usize),
             moved: moved.then_some(doer.node as usize),
             fed,

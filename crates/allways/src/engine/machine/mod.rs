@@ -45,6 +45,8 @@ pub(crate) struct Transition {
 pub(crate) struct Performed {
     /// What it touched.
     pub footprint: Footprint,
+    /// Whether its process could take only this step, with no other alternative.
+    pub is_only: bool,
     /// The event without which there would be no such step, by its place in the run.
     pub created_by: Option<usize>,
     /// The place at which some view has changed, if one has.
