@@ -111,6 +111,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.steps.len() >= self.max_depth
     }
 
+    /// Whether somebody asked for a bound on depth.
+    pub fn has_depth_bound(&self) -> bool {
+        self.budget.max_depth != u64::MAX
+    }
+
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
     pub fn perform(&mut self, transition: Transition) -> Result<Footprint, Error> {
         let performed = self.machine.perform(transition)?;

@@ -18,6 +18,9 @@
 //! looked for along each run: see [`judge`] and [`explore`].
 
 mod all;
+mod ds;
+#[cfg(test)]
+mod ds_tests;
 mod estimate;
 mod explore;
 mod judge;
@@ -89,8 +92,7 @@ fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> 
             Reduction::Source => reduced::explore(explorer, false)?,
             Reduction::Optimal => reduced::explore(explorer, true)?,
             Reduction::Naive | Reduction::Force | Reduction::Ds => {
-                let what = format!("reduction {} is not there yet", reduction.name());
-                return Err(Error::Options(what));
+                ds::explore(explorer, reduction)?
             }
         }
         if explorer.is_over() {

@@ -1,0 +1,556 @@
+//! Reductions `naive`, `force` and `ds`: those of Yabandeh and Kostić, "DPOR-DS: Dynamic Partial Order Reduction in
+//! Distributed Systems".
+//!
+//! All three perform some run to its end, look at each pair of dependent events in it that could have come in the other
+//! order, and put a *branch* before the first of them. Then they go back to the last point of the run at which a branch
+//! waits, perform it, go on in any way to the end, and so on until no branch waits.
+//!
+//! - `naive` (section 3.2): a branch is one event, the first of those without which the second of the pair cannot be.
+//!   What comes after it is arbitrary.
+//! - `force` (section 3.2, figure 4): a branch is a *desired order*: all that the second of the pair needs, the second of the
+//!   pair, then the first. It is performed as it is.
+//! - `ds` (figure 7): the same, but of a run that branches off another, only those pairs are looked at that the other has not.
+//!
+//! **What the paper leaves open, and how it is settled here.**
+//!
+//! - *Happens-before.* Rule (i) of section 2.3 orders all events of a node, and taken literally no two dependent events
+//!   could ever come in the other order. What is meant is in section 3: what an event cannot exist without. So for the second of
+//!   a pair this is: the event that sent it, the step before it of its own process, and all that happens before these in the
+//!   full sense.
+//! - *Dependent* events are those that the [machine](crate::engine::machine) does not promise to commute. That is more than the paper's
+//!   "same node": budgets, observers, partitions.
+//! - *Figure 7, line 18*, ends when the last branch is at the first event. Here the search ends when no branch waits: those before the
+//!   first event count like all others.
+//! - *Figure 7, line 7*, begins with the pairs whose second event is behind the branch. Here it begins with those whose
+//!   second event is the first of the branch, since that need not have been an event of the other run: see below.
+//! - *When are two branches the same?* If, with the run up to them, they are the same trace up to the first of the pair, and if that has been
+//!   performed: whatever comes after it is looked at there. So figure 3 has two runs, not three, although in the second the
+//!   pair could be put back in its first order. Where there is no bound on depth, two branches are also the same if they
+//!   begin with the same event, for then what comes after it is explored in full. Under a bound this would not do: what is
+//!   arbitrary after the first event may use up the depth. `naive` asks only for the first event.
+//! - *Several results.* An event whose handler makes a choice has a branch for each other result.
+//!
+//! **Where the paper's claim of completeness needs more.** It takes for granted that what exists is possible. But steps of a
+//! node may make the delivery of a message impossible (it would change nothing) or possible. So
+//! a pair counts only if its second event is possible without the first; and there are pairs whose second event has not happened:
+//! of each process that is [blocked](Machine::blocked) at the end of a run, or that is possible where
+//! a run was cut off, the step that it has not taken is looked at like an event after the end. And where what an
+//! event depends on is more than one object, it may be possible only without several events that are not ordered. So all cuts of
+//! the run are looked at in which it may be possible, not pairs alone. `naive` does without all of this.
+//!
+//! **Why `force` and `ds` are complete**, if no bound is reached: by induction on how much can still happen, after each point
+//! that was performed some run of every trace that goes on from there is explored. Let `E` be a point and `w` the rest of a run
+//! from there, and `b` an event that was performed from `E`, but that `w` cannot begin with, in any order of its trace. So `w` is
+//! `u.x.v`, where `b` is independent of `u` and not of `x`. A run of `E.b.u` is explored, as is every trace from there. In it, let
+//! `x` stand for the next step of its process, taken or not. The events of `u` are a cut of it after which `x` is possible, and this cut
+//! lacks `b`. It has a first part that has all of `u` that `x` depends on or needs, and nothing else: that is one of the cuts that are
+//! looked at, and its desired order is performed from `E`, or begins with something that was, or
+//! its trace was performed from elsewhere. In each case `w` is explored from there: its trace begins with these events. For
+//! events that `x` needs without anybody saying so (a step that was not taken does not say who created it), events are left
+//! out as long as `x` stays possible.
+//!
+//! Every explored prefix is remembered by its [signature](Signature), so this is not as stateless as the others: 8 to 16 bytes for each
+//! transition. Two prefixes with the same signature are taken for one.
+
+use super::estimate::Branches;
+use super::explore::Explorer;
+use crate::engine::machine::footprint::Footprint;
+use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
+use crate::engine::options::Reduction;
+use crate::error::Error;
+use crate::trace::canonical::Signature;
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+/// A point of the run.
+#[derive(Default)]
+struct Point {
+    /// With what the runs from here have gone on, the present one last.
+    begun: Vec<Transition>,
+    waiting: VecDeque<Branch>,
+}
+
+/// What is to be performed from a point, whatever comes after it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Branch {
+    /// The desired order, but for the first of the pair.
+    order: Vec<Transition>,
+    /// The first of the pair, which comes then if it still can.
+    back: Option<Transition>,
+}
+
+/// A search in progress.
+struct Search<'e, 'a, M> {
+    explorer: &'e mut Explorer<'a, M>,
+    reduction: Reduction,
+    points: Vec<Point>,
+    signature: Signature,
+    /// The prefixes performed.
+    explored: FxHashSet<u64>,
+    cuts: Cuts,
+    possible: Vec<Transition>,
+}
+
+/// Explores everything from the present start, with one of these reductions.
+pub(super) fn explore<M: Machine>(
+    explorer: &mut Explorer<'_, M>,
+    reduction: Reduction,
+) -> Result<(), Error> {
+    let mut search = Search {
+        explorer,
+        reduction,
+        points: vec![Point::default()],
+        signature: Signature::new(),
+        explored: FxHashSet::default(),
+        cuts: Cuts::default(),
+        possible: Vec::new(),
+    };
+    search.run()
+}
+
+impl<M: Machine> Search<'_, '_, M> {
+    /// The loop of figure 7.
+    fn run(&mut self) -> Result<(), Error> {
+        let mut last_branch = 0;
+        loop {
+            let is_cut = self.go_on()?;
+            if self.explorer.is_over() {
+                return Ok(());
+            }
+            self.tell_branches();
+            self.explorer.end_run(is_cut)?;
+            self.add_branches(last_branch, is_cut)?;
+            loop {
+                let Some(at) = self.points.iter().rposition(|point| !point.waiting.is_empty())
+                else {
+                    return Ok(());
+                };
+                let begun = self.begin(at)?;
+                if self.explorer.is_over() {
+                    return Ok(());
+                }
+                if begun {
+                    last_branch = at;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Performs the next branch that waits at a point, unless it was performed before.
+    fn begin(&mut self, at: usize) -> Result<bool, Error> {
+        let Some(branch) = self.points[at].waiting.pop_front() else { return Ok(false) };
+        if self.has_begun(at, &branch) {
+            return Ok(false);
+        }
+        self.go_back(at)?;
+        for &transition in &branch.order {
+            self.perform(transition)?;
+            if self.explorer.is_over() {
+                return Ok(false);
+            }
+        }
+        if self.reduction != Reduction::Naive && self.explored.contains(&self.signature.value()) {
+            self.go_back(at)?;
+            return Ok(false);
+        }
+        self.note_from(at);
+        if let Some(back) = branch.back
+            && !self.explorer.is_at_bound()
+        {
+            self.put_back(back)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether what a branch is for has been looked at from the same point, as far as its first event tells.
+    fn has_begun(&self, at: usize, branch: &Branch) -> bool {
+        let by_first = self.reduction == Reduction::Naive || !self.explorer.has_depth_bound();
+        by_first && self.points[at].begun.contains(&branch.order[0])
+    }
+
+    /// Performs the first of a pair after the second, as it is now, if it is still possible.
+    fn put_back(&mut self, back: Transition) -> Result<(), Error> {
+        let mut possible = std::mem::take(&mut self.possible);
+        self.explorer.machine.possible(&mut possible)?;
+        let same = possible.iter().find(|&&transition| transition == back);
+        let similar = possible.iter().find(|transition| transition.process == back.process);
+        let next = same.or(similar).copied();
+        self.possible = possible;
+        let len = self.explorer.steps.len();
+        if let Some(next) = next {
+            self.perform(next)?;
+            self.note_from(len);
+        }
+        Ok(())
+    }
+
+    /// Performs anything until nothing can happen or the run is as long as it may be. Says whether it
+    /// was cut off.
+    fn go_on(&mut self) -> Result<bool, Error> {
+        let start = self.explorer.steps.len();
+        let is_cut = loop {
+            let mut possible = std::mem::take(&mut self.possible);
+            self.explorer.possible(&mut possible)?;
+            let next = possible.first().copied();
+            self.possible = possible;
+            match next {
+                _ if self.explorer.is_over() => break false,
+                None => break false,
+                Some(_) if self.explorer.is_at_bound() => break true,
+                Some(next) => self.perform(next)?,
+            }
+        };
+        self.note_from(start);
+        Ok(is_cut)
+    }
+
+    fn perform(&mut self, transition: Transition) -> Result<(), Error> {
+        self.explorer.perform(transition)?;
+        let label = u64::from(transition.process) << 32 | u64::from(transition.alternative);
+        self.signature.push(&self.explorer.order, label);
+        self.points.push(Point::default());
+        Ok(())
+    }
+
+    /// The events from this one on have been performed for good.
+    fn note_from(&mut self, from: usize) {
+        for event in from..self.explorer.steps.len() {
+            self.points[event].begun.push(self.explorer.steps[event].what.transition);
+            if self.reduction != Reduction::Naive {
+                self.explored.insert(self.signature.up_to(event + 1));
+            }
+        }
+    }
+
+    fn go_back(&mut self, len: usize) -> Result<(), Error> {
+        self.explorer.go_back(len)?;
+        self.signature.truncate(len);
+        self.points.truncate(len + 1);
+        Ok(())
+    }
+
+    /// Adds the branches that a run asks for, which branched off here.
+    fn add_branches(&mut self, last_branch: usize, is_cut: bool) -> Result<(), Error> {
+        let len = self.explorer.steps.len();
+        for event in last_branch..len {
+            if !self.explorer.steps[event].is_only {
+                self.cuts.other_results(self.explorer, event)?;
+                self.take_branches();
+            }
+        }
+        let from = if self.reduction == Reduction::Ds { last_branch } else { 0 };
+        for event in from..len {
+            match self.reduction {
+                Reduction::Naive => self.cuts.pairs(self.explorer, event)?,
+                _ => self.cuts.of_event(self.explorer, event)?,
+            }
+            self.take_branches();
+        }
+        if self.reduction == Reduction::Naive {
+            return Ok(());
+        }
+        let mut blocked = Vec::new();
+        self.explorer.machine.blocked(&mut blocked)?;
+        if is_cut {
+            let mut possible = std::mem::take(&mut self.possible);
+            self.explorer.machine.possible(&mut possible)?;
+            blocked.extend(possible.iter().map(|transition| transition.process));
+            blocked.dedup();
+            self.possible = possible;
+        }
+        for process in blocked {
+            self.cuts.of_process(self.explorer, process)?;
+            self.take_branches();
+        }
+        Ok(())
+    }
+
+    /// Puts the branches that were found where they belong, unless they are there.
+    fn take_branches(&mut self) {
+        for (at, mut branch) in std::mem::take(&mut self.cuts.found) {
+            if self.reduction == Reduction::Naive {
+                branch.order.truncate(1);
+                branch.back = None;
+            }
+            if !self.has_begun(at, &branch) && !self.points[at].waiting.contains(&branch) {
+                self.points[at].waiting.push_back(branch);
+            }
+        }
+    }
+
+    /// Tells how many branches there are along the run.
+    fn tell_branches(&mut self) {
+        if self.explorer.wants_branches() {
+            self.explorer.stored = self.explored.capacity() as u64 * 9;
+            let points = &self.points[..self.points.len() - 1];
+            self.explorer.guess(points.iter().map(|point| Branches {
+                done: point.begun.len() - 1,
+                known: point.begun.len() + point.waiting.len(),
+            }));
+        }
+    }
+}
+
+/// Looks for cuts of a run after which a step could have been taken that was taken later, or not at all.
+#[derive(Default)]
+struct Cuts {
+    /// The branches found: each with the number of events that it shares with the run.
+    found: Vec<(usize, Branch)>,
+    /// What the cut at hand lacks of the run, in order.
+    without: Vec<u32>,
+    alternatives: Vec<u32>,
+    dependent: Vec<u32>,
+    /// Cuts that wait to be looked at, each by the events of which it lacks the future.
+    waiting: Vec<Vec<u32>>,
+    seen: FxHashSet<Vec<u32>>,
+}
+
+/// The step that is asked about.
+#[derive(Clone, Copy)]
+struct Asked {
+    process: Process,
+    /// Only the events before this one count.
+    limit: usize,
+    /// The step before it of its process, and the event that created it if that is known.
+    step_before: Option<usize>,
+    created_by: Option<usize>,
+    /// Whether it is not known who created it.
+    is_open: bool,
+}
+
+impl Asked {
+    fn event<M: Machine>(explorer: &Explorer<'_, M>, event: usize) -> Self {
+        Asked {
+            process: explorer.order.process(event),
+            limit: event,
+            step_before: explorer.order.step_before(event),
+            created_by: explorer.order.created_by(event),
+            is_open: false,
+        }
+    }
+
+    /// Whether it cannot be without an event.
+    fn needs<M: Machine>(&self, explorer: &Explorer<'_, M>, event: usize) -> bool {
+        let needed = [self.step_before, self.created_by];
+        needed.iter().flatten().any(|&need| need == event || explorer.order.before(event, need))
+    }
+}
+
+impl Cuts {
+    /// How else an event could have ended.
+    fn other_results<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        event: usize,
+    ) -> Result<(), Error> {
+        let taken = explorer.steps[event].what.transition;
+        self.leave_out(explorer, &[], event);
+        explorer.machine.elsewhere(taken.process, &self.without, &mut self.alternatives)?;
+        for &alternative in &self.alternatives {
+            if alternative != taken.alternative {
+                let order = vec![Transition { process: taken.process, alternative }];
+                self.found.push((event, Branch { order, back: None }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs with this event as the second: without each of the others, if it is possible then.
+    fn pairs<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        event: usize,
+    ) -> Result<(), Error> {
+        let asked = Asked::event(explorer, event);
+        let mut dependent = std::mem::take(&mut self.dependent);
+        explorer.order.dependent_before(event, &mut dependent);
+        for &first in &dependent {
+            if !asked.needs(explorer, first as usize) {
+                self.leave_out(explorer, &[first], event);
+                if let Some(footprint) = self.is_possible(explorer, &asked)? {
+                    self.add(explorer, &asked, footprint)?;
+                }
+            }
+        }
+        self.dependent = dependent;
+        Ok(())
+    }
+
+    /// All cuts after which an event could have been performed.
+    fn of_event<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        event: usize,
+    ) -> Result<(), Error> {
+        self.look(explorer, &Asked::event(explorer, event))
+    }
+
+    /// All cuts after which a process could have taken the step that it has not taken.
+    fn of_process<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        process: Process,
+    ) -> Result<(), Error> {
+        let limit = explorer.steps.len();
+        let step_before = explorer.order.last_step(process, limit);
+        let asked = Asked { process, limit, step_before, created_by: None, is_open: true };
+        self.look(explorer, &asked)
+    }
+
+    /// From the largest cut to smaller ones. Where the step is possible, the cut is one that is looked for, and
+    /// what it depends on is left out in turn. Where it is not, one of the last events that wrote what it
+    /// is blocked by must be left out.
+    fn look<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        asked: &Asked,
+    ) -> Result<(), Error> {
+        self.seen.clear();
+        self.waiting.push(Vec::new());
+        while let Some(roots) = self.waiting.pop() {
+            self.leave_out(explorer, &roots, asked.limit);
+            if asked.step_before.is_some_and(|step| self.lacks(step)) {
+                continue;
+            }
+            let Cuts { without, alternatives, .. } = self;
+            let mut next = Vec::new();
+            match explorer.machine.elsewhere(asked.process, without, alternatives)? {
+                Elsewhere::Possible(footprint) => {
+                    if !roots.is_empty() {
+                        self.add(explorer, asked, footprint)?;
+                        self.leave_out(explorer, &roots, asked.limit);
+                    }
+                    let footprints = explorer.machine.footprints();
+                    let conflicts = |&event: &usize| {
+                        footprints.conflict(explorer.steps[event].what.footprint, footprint)
+                    };
+                    self.add_last(explorer, asked, conflicts, &mut next);
+                }
+                Elsewhere::Blocked(by) => {
+                    let footprints = explorer.machine.footprints();
+                    for &object in by.objects() {
+                        let writes = |&event: &usize| {
+                            footprints.is_written(explorer.steps[event].what.footprint, object)
+                        };
+                        self.add_last(explorer, asked, writes, &mut next);
+                    }
+                }
+            }
+            for event in next {
+                let mut smaller = roots.clone();
+                smaller.push(event);
+                self.leave_out(explorer, &smaller, asked.limit);
+                if self.seen.insert(self.without.clone()) {
+                    self.waiting.push(smaller);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the events of the cut that are such and that happen before no other that is, as far as
+    /// the step can be without them.
+    fn add_last<M: Machine>(
+        &self,
+        explorer: &Explorer<'_, M>,
+        asked: &Asked,
+        is_such: impl Fn(&usize) -> bool,
+        into: &mut Vec<u32>,
+    ) {
+        let mut last: Vec<usize> = Vec::new();
+        for event in (0..asked.limit).rev().filter(|&event| !self.lacks(event)) {
+            let is_last = || !last.iter().any(|&later| explorer.order.before(event, later));
+            if is_such(&event) && is_last() {
+                last.push(event);
+            }
+        }
+        let free = last.into_iter().filter(|&event| !asked.needs(explorer, event));
+        into.extend(free.map(|event| event as u32));
+    }
+
+    /// Whether the step is possible after the cut at hand, and what it would touch.
+    fn is_possible<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        asked: &Asked,
+    ) -> Result<Option<Footprint>, Error> {
+        let Cuts { without, alternatives, .. } = self;
+        match explorer.machine.elsewhere(asked.process, without, alternatives)? {
+            Elsewhere::Possible(footprint) => Ok(Some(footprint)),
+            Elsewhere::Blocked(_) => Ok(None),
+        }
+    }
+
+    /// Lists what a cut lacks: these events and all that happens after them, and all from `limit` on.
+    fn leave_out<M: Machine>(&mut self, explorer: &Explorer<'_, M>, roots: &[u32], limit: usize) {
+        let order = &explorer.order;
+        let is_out = |event: usize| {
+            let of_root =
+                |&root: &u32| root as usize == event || order.before(root as usize, event);
+            event >= limit || roots.iter().any(of_root)
+        };
+        self.without.clear();
+        self.without
+            .extend((0..explorer.steps.len()).filter(|&event| is_out(event)).map(|e| e as u32));
+    }
+
+    /// Whether the cut at hand lacks an event.
+    fn lacks(&self, event: usize) -> bool {
+        self.without.binary_search(&(event as u32)).is_ok()
+    }
+
+    /// Adds the branch to the cut at hand, after which the step has these alternatives: what it needs of the cut, and
+    /// the step. Afterwards the cut at hand is another.
+    fn add<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        asked: &Asked,
+        footprint: Footprint,
+    ) -> Result<(), Error> {
+        let Some(&at) = self.without.first() else { return Ok(()) };
+        let at = at as usize;
+        let alternatives = std::mem::take(&mut self.alternatives);
+        // The events of the cut that must come before the step, the last first.
+        let mut before: Vec<usize> = Vec::new();
+        for event in (at..asked.limit).rev() {
+            if self.lacks(event) {
+                continue;
+            }
+            let footprints = explorer.machine.footprints();
+            let is_needed = asked.needs(explorer, event)
+                || footprints.conflict(explorer.steps[event].what.footprint, footprint)
+                || before.iter().any(|&later| explorer.order.before(event, later));
+            if is_needed || (asked.is_open && !self.is_possible_without(explorer, asked, event)?) {
+                before.push(event);
+            } else {
+                let place = self.without.partition_point(|&other| (other as usize) < event);
+                self.without.insert(place, event as u32);
+            }
+        }
+        let order = before.iter().rev().map(|&event| explorer.steps[event].what.transition);
+        let order: Vec<Transition> = order.collect();
+        for &alternative in &alternatives {
+            let mut order = order.clone();
+            order.push(Transition { process: asked.process, alternative });
+            let back = Some(explorer.steps[at].what.transition);
+            self.found.push((at, Branch { order, back }));
+        }
+        self.alternatives = alternatives;
+        Ok(())
+    }
+
+    /// Whether the step is still possible if one event more is left out, that happens before none of those that are left.
+    fn is_possible_without<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        asked: &Asked,
+        event: usize,
+    ) -> Result<bool, Error> {
+        let place = self.without.partition_point(|&other| (other as usize) < event);
+        self.without.insert(place, event as u32);
+        let is_possible = self.is_possible(explorer, asked)?.is_some();
+        self.without.remove(place);
+        Ok(is_possible)
+    }
+}
