@@ -123,11 +123,6 @@ impl Signature {
         self.events.last().map_or(0, |last| last.1)
     }
 
-    /// The same for the first so many events.
-    pub fn up_to(&self, len: usize) -> u64 {
-        len.checked_sub(1).map_or(0, |last| self.events[last].1)
-    }
-
     /// That of one event with its past: equal for two events iff both have the same label and the same
     /// past, up to collisions.
     pub fn of_event(&self, event: usize) -> u64 {

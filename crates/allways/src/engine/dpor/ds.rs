@@ -23,11 +23,13 @@
 //!   first event count like all others.
 //! - *Figure 7, line 7*, begins with the pairs whose second event is behind the branch. Here it begins with those whose
 //!   second event is the first of the branch, since that need not have been an event of the other run: see below.
-//! - *When are two branches the same?* If, with the run up to them, they are the same trace up to the first of the pair, and if that has been
-//!   performed: whatever comes after it is looked at there. So figure 3 has two runs, not three, although in the second the
-//!   pair could be put back in its first order. Where there is no bound on depth, two branches are also the same if they
-//!   begin with the same event, for then what comes after it is explored in full. Under a bound this would not do: what is
-//!   arbitrary after the first event may use up the depth. `naive` asks only for the first event.
+//! - *When are two branches the same?* Where there is no bound on depth, if they begin with the same event at the same point, for
+//!   then all that can come after it is explored. And if the first event of a branch *sleeps*: it has been performed from the
+//!   point before, and what led from there to here is independent of it; then what the branch is for
+//!   is seen there, in another order. So figure 3 has two runs, not three, although in the second of them the
+//!   pair could be put back in its first order. Under a bound this would not do: what is
+//!   arbitrary may use up the depth. There, two branches are the same if their whole orders are, and only what a branch of
+//!   two events and the first of its pair has put in the other order is not put back. `naive` asks only for the first event at the same point.
 //! - *Several results.* An event whose handler makes a choice has a branch for each other result.
 //!
 //! **Where the paper's claim of completeness needs more.** It takes for granted that what exists is possible. But steps of a
@@ -38,27 +40,35 @@
 //! event depends on is more than one object, it may be possible only without several events that are not ordered. So all cuts of
 //! the run are looked at in which it may be possible, not pairs alone. `naive` does without all of this.
 //!
-//! **Why `force` and `ds` are complete**, if no bound is reached: by induction on how much can still happen, after each point
-//! that was performed some run of every trace that goes on from there is explored. Let `E` be a point and `w` the rest of a run
-//! from there, and `b` an event that was performed from `E`, but that `w` cannot begin with, in any order of its trace. So `w` is
-//! `u.x.v`, where `b` is independent of `u` and not of `x`. A run of `E.b.u` is explored, as is every trace from there. In it, let
-//! `x` stand for the next step of its process, taken or not. The events of `u` are a cut of it after which `x` is possible, and this cut
-//! lacks `b`. It has a first part that has all of `u` that `x` depends on or needs, and nothing else: that is one of the cuts that are
-//! looked at, and its desired order is performed from `E`, or begins with something that was, or
-//! its trace was performed from elsewhere. In each case `w` is explored from there: its trace begins with these events. For
-//! events that `x` needs without anybody saying so (a step that was not taken does not say who created it), events are left
-//! out as long as `x` stays possible.
+//! **Why `force` and `ds` are complete**, if no bound is reached. What sleeps at a point: nothing, if it is the first that was
+//! reached from the point before. Otherwise what sleeps there or was performed from there before, and is independent of the step that
+//! leads here. The claim: after each point `E`, a run of every trace is explored that goes on from there and cannot begin, in any order, with
+//! something that sleeps at `E`. By induction on how much can still happen. Let `w` be the rest of such a run.
 //!
-//! Every explored prefix is remembered by its [signature](Signature), so this is not as stateless as the others: 8 to 16 bytes for each
-//! transition. Two prefixes with the same signature are taken for one.
+//! - If `w` can begin with something that was performed from `E`, take the one that was performed first, `p`, and let `w` be `p.v` in another order. What
+//!   sleeps after `E.p` and could begin `v` could also begin `w`, since it is independent of `p`; but then it neither sleeps at `E` nor was
+//!   performed from there before `p`. So nothing does, and `v` is explored after `E.p`.
+//! - Otherwise let `b` be the first event that was ever performed from `E`. Nothing sleeps after `E.b`. Let `w` be `u.x.v` with
+//!   `b` independent of `u` and not of `x`. A run with `E.b.u` is explored, through `E.b`. In it, let `x` stand for the next step of
+//!   its process, taken or not. `E.u` is a cut of that run after which `x` is possible, and which lacks `b`. The part of it that `x` depends on
+//!   or needs is one of the cuts that are looked at, and lacks `b`, so it has a branch at `E`, which consists of events of `u` and `x`
+//!   with all that happens before them. So `w` can begin with the first event of that branch. That does not sleep at `E`, so it was performed from
+//!   there: a contradiction.
+//!
+//! Under a bound that is not reached, the same holds where points are taken for the same that are reached by the same events: what sleeps is
+//! less.
+//!
+//! A step that was not taken does not say who created it. So for these, events are left out of a cut as long as the step stays
+//! possible.
+//!
+//! Under a bound on depth, every order explored is remembered by a hash, 8 to 16 bytes for each transition.
 
 use super::estimate::Branches;
-use super::explore::Explorer;
+use super::explore::{Explorer, Move};
 use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
 use crate::engine::options::Reduction;
 use crate::error::Error;
-use crate::trace::canonical::Signature;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -66,8 +76,12 @@ use std::collections::VecDeque;
 #[derive(Default)]
 struct Point {
     /// With what the runs from here have gone on, the present one last.
-    begun: Vec<Transition>,
+    begun: Vec<Move>,
+    /// What need not be performed from here.
+    asleep: Vec<Move>,
     waiting: VecDeque<Branch>,
+    /// A hash of the run up to here, under a bound on depth.
+    hash: u64,
 }
 
 /// What is to be performed from a point, whatever comes after it.
@@ -84,8 +98,7 @@ struct Search<'e, 'a, M> {
     explorer: &'e mut Explorer<'a, M>,
     reduction: Reduction,
     points: Vec<Point>,
-    signature: Signature,
-    /// The prefixes performed.
+    /// Hashes of what was performed, under a bound on depth.
     explored: FxHashSet<u64>,
     cuts: Cuts,
     possible: Vec<Transition>,
@@ -100,7 +113,6 @@ pub(super) fn explore<M: Machine>(
         explorer,
         reduction,
         points: vec![Point::default()],
-        signature: Signature::new(),
         explored: FxHashSet::default(),
         cuts: Cuts::default(),
         possible: Vec::new(),
@@ -140,21 +152,19 @@ impl<M: Machine> Search<'_, '_, M> {
     /// Performs the next branch that waits at a point, unless it was performed before.
     fn begin(&mut self, at: usize) -> Result<bool, Error> {
         let Some(branch) = self.points[at].waiting.pop_front() else { return Ok(false) };
-        if self.has_begun(at, &branch) {
+        if self.was_performed(at, &branch) {
             return Ok(false);
         }
-        self.go_back(at)?;
+        let is_new = !self.explored.contains(&add(self.points[at].hash, branch.order[0]));
+        self.explorer.go_back(at)?;
+        self.points.truncate(at + 1);
         for &transition in &branch.order {
             self.perform(transition)?;
             if self.explorer.is_over() {
                 return Ok(false);
             }
         }
-        if self.reduction != Reduction::Naive && self.explored.contains(&self.signature.value()) {
-            self.go_back(at)?;
-            return Ok(false);
-        }
-        self.note_from(at);
+        self.put_to_sleep(at, &branch, is_new);
         if let Some(back) = branch.back
             && !self.explorer.is_at_bound()
         {
@@ -163,10 +173,44 @@ impl<M: Machine> Search<'_, '_, M> {
         Ok(true)
     }
 
-    /// Whether what a branch is for has been looked at from the same point, as far as its first event tells.
-    fn has_begun(&self, at: usize, branch: &Branch) -> bool {
-        let by_first = self.reduction == Reduction::Naive || !self.explorer.has_depth_bound();
-        by_first && self.points[at].begun.contains(&branch.order[0])
+    /// Whether what a branch is for has been seen, or is seen elsewhere.
+    fn was_performed(&self, at: usize, branch: &Branch) -> bool {
+        let point = &self.points[at];
+        let is = |other: &Move| other.transition == branch.order[0];
+        match self.reduction {
+            Reduction::Naive => point.begun.iter().any(is),
+            _ if self.explorer.has_depth_bound() => {
+                let is_put_back = branch.order.len() == 1 && point.asleep.iter().any(is);
+                let hash = branch.order.iter().fold(point.hash, |hash, &next| add(hash, next));
+                is_put_back || self.explored.contains(&hash)
+            }
+            _ => point.begun.iter().chain(&point.asleep).any(is),
+        }
+    }
+
+    /// Says what need not be performed in a branch that has begun; `is_new` if its first event was never
+    /// performed from there.
+    fn put_to_sleep(&mut self, at: usize, branch: &Branch, is_new: bool) {
+        if self.reduction == Reduction::Naive {
+            return;
+        }
+        let point = &self.points[at];
+        if self.explorer.has_depth_bound() {
+            // The first of the pair was performed from here when the branch was put here.
+            let back = point.begun.iter().find(|was| Some(was.transition) == branch.back).copied();
+            if branch.order.len() == 2 && is_new {
+                self.points[at + 1].asleep.extend(back);
+            }
+            return;
+        }
+        let first = self.explorer.steps[at].what;
+        let footprints = self.explorer.machine.footprints();
+        let sleeps = |other: &&Move| {
+            other.transition.process != first.transition.process
+                && !footprints.conflict(other.footprint, first.footprint)
+        };
+        let asleep = point.asleep.iter().chain(&point.begun).filter(sleeps).copied().collect();
+        self.points[at + 1].asleep = asleep;
     }
 
     /// Performs the first of a pair after the second, as it is now, if it is still possible.
@@ -177,56 +221,40 @@ impl<M: Machine> Search<'_, '_, M> {
         let similar = possible.iter().find(|transition| transition.process == back.process);
         let next = same.or(similar).copied();
         self.possible = possible;
-        let len = self.explorer.steps.len();
-        if let Some(next) = next {
-            self.perform(next)?;
-            self.note_from(len);
+        match next {
+            Some(next) => self.perform(next),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Performs anything until nothing can happen or the run is as long as it may be. Says whether it
     /// was cut off.
     fn go_on(&mut self) -> Result<bool, Error> {
-        let start = self.explorer.steps.len();
-        let is_cut = loop {
+        loop {
             let mut possible = std::mem::take(&mut self.possible);
             self.explorer.possible(&mut possible)?;
             let next = possible.first().copied();
             self.possible = possible;
             match next {
-                _ if self.explorer.is_over() => break false,
-                None => break false,
-                Some(_) if self.explorer.is_at_bound() => break true,
+                _ if self.explorer.is_over() => return Ok(false),
+                None => return Ok(false),
+                Some(_) if self.explorer.is_at_bound() => return Ok(true),
                 Some(next) => self.perform(next)?,
-            }
-        };
-        self.note_from(start);
-        Ok(is_cut)
-    }
-
-    fn perform(&mut self, transition: Transition) -> Result<(), Error> {
-        self.explorer.perform(transition)?;
-        let label = u64::from(transition.process) << 32 | u64::from(transition.alternative);
-        self.signature.push(&self.explorer.order, label);
-        self.points.push(Point::default());
-        Ok(())
-    }
-
-    /// The events from this one on have been performed for good.
-    fn note_from(&mut self, from: usize) {
-        for event in from..self.explorer.steps.len() {
-            self.points[event].begun.push(self.explorer.steps[event].what.transition);
-            if self.reduction != Reduction::Naive {
-                self.explored.insert(self.signature.up_to(event + 1));
             }
         }
     }
 
-    fn go_back(&mut self, len: usize) -> Result<(), Error> {
-        self.explorer.go_back(len)?;
-        self.signature.truncate(len);
-        self.points.truncate(len + 1);
+    fn perform(&mut self, transition: Transition) -> Result<(), Error> {
+        let at = self.explorer.steps.len();
+        let footprint = self.explorer.perform(transition)?;
+        let point = &mut self.points[at];
+        point.begun.push(Move { transition, footprint });
+        let mut next = Point::default();
+        if self.explorer.has_depth_bound() && self.reduction != Reduction::Naive {
+            next.hash = add(point.hash, transition);
+            self.explored.insert(next.hash);
+        }
+        self.points.push(next);
         Ok(())
     }
 
@@ -273,7 +301,7 @@ impl<M: Machine> Search<'_, '_, M> {
                 branch.order.truncate(1);
                 branch.back = None;
             }
-            if !self.has_begun(at, &branch) && !self.points[at].waiting.contains(&branch) {
+            if !self.was_performed(at, &branch) && !self.points[at].waiting.contains(&branch) {
                 self.points[at].waiting.push_back(branch);
             }
         }
@@ -290,6 +318,14 @@ impl<M: Machine> Search<'_, '_, M> {
             }));
         }
     }
+}
+
+/// The hash of a run with one transition more.
+fn add(hash: u64, next: Transition) -> u64 {
+    let mixed = (hash ^ u64::from(next.process) << 32 ^ u64::from(next.alternative))
+        .wrapping_add(1)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ mixed >> 29
 }
 
 /// Looks for cuts of a run after which a step could have been taken that was taken later, or not at all.

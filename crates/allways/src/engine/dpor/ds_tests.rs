@@ -133,9 +133,45 @@ fn what_another_event_makes_impossible_is_missed_by_naive_alone() {
     }
 }
 
+/// Every node is called once; those that are told to tell node 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Racer(Vec<usize>);
+
+impl Node for Racer {
+    type Msg = ();
+    type Timer = Never;
+    type Call = bool;
+    type Output = Never;
+    fn on_call(&mut self, tells: bool, cx: &mut Cx<'_, Self>) {
+        self.0.push(cx.id().index());
+        if tells {
+            cx.send(0, ());
+        }
+    }
+    fn on_message(&mut self, from: Id, (): (), _: &mut Cx<'_, Self>) {
+        self.0.push(from.index());
+    }
+}
+
+#[test]
+fn a_race_has_a_run_for_each_order_and_what_is_independent_has_one() {
+    let made = |racers: usize, tells: bool, reduction| {
+        let calls = |system: System<Racer>, node| system.call(node, tells);
+        let system = (1..=racers).fold(System::new(vec![Racer(Vec::new()); racers + 1]), calls);
+        runs(&system, reduction, &Options::default())
+    };
+    for reduction in [Reduction::Force, Reduction::Ds] {
+        for (racers, orders) in [(1, 1), (2, 2), (3, 6), (4, 24)] {
+            let racing = made(racers, true, reduction);
+            assert_eq!(racing.traces.len(), orders);
+            assert_eq!(made(racers, false, reduction).events.len(), 1);
+        }
+    }
+}
+
 fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 100 };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 40 };
     ProptestConfig {
         cases,
         failure_persistence: None,
@@ -146,7 +182,7 @@ fn cases() -> ProptestConfig {
 }
 
 /// So many runs are looked at in all orders.
-const MAX_RUNS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
+const MAX_RUNS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
 
 fn recorded(plan: &Plan, reduction: Reduction, options: &Options) -> (Runs, Recorded) {
     let record = Record::default();
