@@ -4,7 +4,7 @@ use super::*;
 use allways::Reduction;
 
 /// A system with more runs than this is left out.
-const MAX_RUNS: u64 = 2_000;
+const MAX_RUNS: u64 = 300;
 
 fn dpor(reduction: Reduction, max_depth: Option<u64>) -> Options {
     let engine = Engine::Dpor;
@@ -31,7 +31,7 @@ fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(ProptestConfig { cases: cases().cases / 3, ..cases() })]
 
     #[test]
     fn ds_and_force_meet_the_same_views_and_come_to_the_same_verdict(plan in plan()) {

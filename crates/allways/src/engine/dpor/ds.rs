@@ -50,8 +50,10 @@
 //!   performed from there before `p`. So nothing does, and `v` is explored after `E.p`.
 //! - Otherwise let `b` be the first event that was ever performed from `E`. Nothing sleeps after `E.b`. Let `w` be `u.x.v` with
 //!   `b` independent of `u` and not of `x`. A run with `E.b.u` is explored, through `E.b`. In it, let `x` stand for the next step of
-//!   its process, taken or not. `E.u` is a cut of that run after which `x` is possible, and which lacks `b`. The part of it that `x` depends on
-//!   or needs is one of the cuts that are looked at, and lacks `b`, so it has a branch at `E`, which consists of events of `u` and `x`
+//!   its process, taken or not. If `x` is possible after `E.b.u`, let it come next in that run: then all that it depends on there is in `E.b.u`. `E.u` is
+//!   a cut of that run after which `x` is possible, and which lacks `b`. The part of it that `x` depends on
+//!   or needs is one of the cuts that are looked at, and lacks `b` (if `x` was not possible after `E.b.u`, then `b` writes
+//!   something that `x` touches, and all cuts are looked at that lack such events), so it has a branch at `E`, which consists of events of `u` and `x`
 //!   with all that happens before them. So `w` can begin with the first event of that branch. That does not sleep at `E`, so it was performed from
 //!   there: a contradiction.
 //!
@@ -413,16 +415,17 @@ impl Cuts {
         Ok(())
     }
 
-    /// All cuts after which an event could have been performed.
+    /// The cuts after which an event could have been performed.
     fn of_event<M: Machine>(
         &mut self,
         explorer: &mut Explorer<'_, M>,
         event: usize,
     ) -> Result<(), Error> {
-        self.look(explorer, &Asked::event(explorer, event))
+        let asked = Asked::event(explorer, event);
+        self.without_each(explorer, &asked, explorer.steps[event].what.footprint)
     }
 
-    /// All cuts after which a process could have taken the step that it has not taken.
+    /// The cuts after which a process could have taken the step that it has not taken.
     fn of_process<M: Machine>(
         &mut self,
         explorer: &mut Explorer<'_, M>,
@@ -431,19 +434,43 @@ impl Cuts {
         let limit = explorer.steps.len();
         let step_before = explorer.order.last_step(process, limit);
         let asked = Asked { process, limit, step_before, created_by: None, is_open: true };
+        self.leave_out(explorer, &[], limit);
+        if let Some(footprint) = self.is_possible(explorer, &asked)? {
+            return self.without_each(explorer, &asked, footprint);
+        }
+        self.seen.clear();
+        self.waiting.push(Vec::new());
         self.look(explorer, &asked)
     }
 
-    /// From the largest cut to smaller ones. Where the step is possible, the cut is one that is looked for, and
-    /// what it depends on is left out in turn. Where it is not, one of the last events that wrote what it
-    /// is blocked by must be left out.
+    /// The cuts that lack something that a step depends on, which touches this.
+    fn without_each<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        asked: &Asked,
+        footprint: Footprint,
+    ) -> Result<(), Error> {
+        self.seen.clear();
+        for event in 0..asked.limit {
+            let other = explorer.steps[event].what.footprint;
+            let is_dependent = explorer.machine.footprints().conflict(other, footprint);
+            if is_dependent && !asked.needs(explorer, event) {
+                self.waiting.push(vec![event as u32]);
+                self.look(explorer, asked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the cuts that wait, and at smaller ones. Where the step is not possible, one of the last events that wrote what it
+    /// is blocked by must be left out. Where it is, it may be possible without more of what it depends on; but
+    /// whoever only reads what the step writes does not make it possible or impossible, so it is left
+    /// out by itself, and otherwise where it happens after somebody else.
     fn look<M: Machine>(
         &mut self,
         explorer: &mut Explorer<'_, M>,
         asked: &Asked,
     ) -> Result<(), Error> {
-        self.seen.clear();
-        self.waiting.push(Vec::new());
         while let Some(roots) = self.waiting.pop() {
             self.leave_out(explorer, &roots, asked.limit);
             if asked.step_before.is_some_and(|step| self.lacks(step)) {
@@ -453,20 +480,22 @@ impl Cuts {
             let mut next = Vec::new();
             match explorer.machine.elsewhere(asked.process, without, alternatives)? {
                 Elsewhere::Possible(footprint) => {
-                    if !roots.is_empty() {
-                        self.add(explorer, asked, footprint)?;
-                        self.leave_out(explorer, &roots, asked.limit);
-                    }
+                    self.add(explorer, asked, footprint)?;
+                    self.leave_out(explorer, &roots, asked.limit);
                     let footprints = explorer.machine.footprints();
-                    let conflicts = |&event: &usize| {
-                        footprints.conflict(explorer.steps[event].what.footprint, footprint)
+                    let decides = |event: usize| {
+                        let writes = footprints.writes(explorer.steps[event].what.footprint);
+                        let touched = [footprints.writes(footprint), footprints.reads(footprint)];
+                        touched.concat().iter().any(|object| writes.contains(object))
                     };
-                    self.add_last(explorer, asked, conflicts, &mut next);
+                    if roots.iter().all(|&root| decides(root as usize)) {
+                        self.add_last(explorer, asked, decides, &mut next);
+                    }
                 }
                 Elsewhere::Blocked(by) => {
                     let footprints = explorer.machine.footprints();
                     for &object in by.objects() {
-                        let writes = |&event: &usize| {
+                        let writes = |event: usize| {
                             footprints.is_written(explorer.steps[event].what.footprint, object)
                         };
                         self.add_last(explorer, asked, writes, &mut next);
@@ -491,13 +520,13 @@ impl Cuts {
         &self,
         explorer: &Explorer<'_, M>,
         asked: &Asked,
-        is_such: impl Fn(&usize) -> bool,
+        is_such: impl Fn(usize) -> bool,
         into: &mut Vec<u32>,
     ) {
         let mut last: Vec<usize> = Vec::new();
         for event in (0..asked.limit).rev().filter(|&event| !self.lacks(event)) {
             let is_last = || !last.iter().any(|&later| explorer.order.before(event, later));
-            if is_such(&event) && is_last() {
+            if is_such(event) && is_last() {
                 last.push(event);
             }
         }
