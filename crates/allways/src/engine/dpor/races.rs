@@ -242,9 +242,15 @@ impl Races {
             }
             let transition = Transition { process, alternative: self.alternatives[index] };
             let last = Move { transition, footprint };
+            let footprints = explorer.machine.footprints();
             let last_may_begin = created_by.is_none_or(|creator| creator < at)
-                && may_begin(explorer.machine.footprints(), last, &self.moves[start..]);
+                && may_begin(footprints, last, &self.moves[start..]);
             self.moves.push(last);
+            // If the first event that is left out may begin the sequence, the cut is not one of the largest.
+            if may_begin(footprints, explorer.steps[at].what, &self.moves[start..]) {
+                self.moves.truncate(start);
+                continue;
+            }
             self.found.push(Reversal { at, last_may_begin, start, end: self.moves.len() });
         }
     }

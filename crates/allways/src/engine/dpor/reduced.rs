@@ -155,7 +155,8 @@ impl<M: Machine> Search<'_, '_, M> {
     ///
     /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
     fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
-        self.races.find(self.explorer, self.analysed, is_cut)?;
+        let from = if self.is_optimal { 0 } else { self.analysed };
+        self.races.find(self.explorer, from, is_cut)?;
         self.analysed = self.explorer.steps.len();
         let footprints = self.explorer.machine.footprints();
         for (reversal, sequence) in self.races.found() {
