@@ -258,6 +258,26 @@ fn without_a_fingerprint_a_search_meets_the_same_views() {
     }
 }
 
+/// An engine that makes runs has no use for equal states: there histories cost nothing.
+#[test]
+fn runs_of_a_partial_order_engine_meet_the_same_views() {
+    fn small<N: Node<Msg = u8, Timer = (), Call = u8, Output = u8>>(node: N) -> System<N> {
+        System::new(vec![node; 2]).call(0, 1).call(1, 2)
+    }
+    let options = Options { threads: 1, ..Options::default() };
+    let dpor = Options { engine: Engine::Dpor, ..options.clone() };
+    let (views, _) = met(small(State::default()), State::view, &options);
+    let (plain_views, plain) = met(small(State::default()), State::view, &dpor);
+    assert_eq!(views, plain_views);
+    for node in [by_history(), by_fingerprint()] {
+        let (rebuilt_views, rebuilt) = met(small(node.clone()), view_of, &dpor);
+        assert_eq!(views, rebuilt_views);
+        assert!(plain.complete && rebuilt.complete);
+        // Without a fingerprint, what is ignored is a step too.
+        assert!(plain.statistics.runs <= rebuilt.statistics.runs, "{node:?}");
+    }
+}
+
 /// A node crashes when it had something persisted, and when it had not.
 #[test]
 fn what_was_persisted_survives_a_crash_and_nothing_else_does() {

@@ -16,12 +16,13 @@ fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
     let (recorded, all) = explore(plan, &bounded)?;
     prop_assume!(all.complete);
     let judged = check(&with_properties(plan, [true; 3]), &bounded)?;
-    // With a bound on depth that is never reached, branches are told apart in another way.
-    for max_depth in [None, Some(200)] {
+    // With a bound on depth that is never reached, branches are told apart in another way. Systems whose runs never
+    // end are left out.
+    for max_depth in [Some(60), None] {
         for reduction in [Reduction::Ds, Reduction::Force] {
             let options = dpor(reduction, max_depth);
             let (seen, outcome) = explore(plan, &options)?;
-            prop_assume!(outcome.complete || outcome.violation.is_some());
+            prop_assume!(outcome.complete);
             prop_assert_eq!(&seen, &recorded, "{:?}, depth {:?}", reduction, max_depth);
             let outcome = check(&with_properties(plan, [true; 3]), &options)?;
             prop_assert_eq!(outcome.verdict, judged.verdict, "{:?}", reduction);

@@ -6,7 +6,7 @@
 //! waits, perform it, go on in any way to the end, and so on until no branch waits.
 //!
 //! - `naive` (section 3.2): a branch is one event, the first of those without which the second of the pair cannot be.
-//!   What comes after it is arbitrary.
+//!   What comes after it is arbitrary. It is not complete, and its outcome is never said to be.
 //! - `force` (section 3.2, figure 4): a branch is a *desired order*: all that the second of the pair needs, the second of the
 //!   pair, then the first. It is performed as it is.
 //! - `ds` (figure 7): the same, but of a run that branches off another, only those pairs are looked at that the other has not.
@@ -16,7 +16,7 @@
 //! - *Happens-before.* Rule (i) of section 2.3 orders all events of a node, and taken literally no two dependent events
 //!   could ever come in the other order. What is meant is in section 3: what an event cannot exist without. So for the second of
 //!   a pair this is: the event that sent it, the step before it of its own process, and all that happens before these in the
-//!   full sense.
+//!   full sense. Which these are is asked of the machine, since a process that takes envelopes from a channel may take another one if fewer were taken.
 //! - *Dependent* events are those that the [machine](crate::engine::machine) does not promise to commute. That is more than the paper's
 //!   "same node": budgets, observers, partitions.
 //! - *Figure 7, line 18*, ends when the last branch is at the first event. Here the search ends when no branch waits: those before the
@@ -60,15 +60,12 @@
 //! Under a bound that is not reached, the same holds where points are taken for the same that are reached by the same events: what sleeps is
 //! less.
 //!
-//! A step that was not taken does not say who created it. So for these, events are left out of a cut as long as the step stays
-//! possible.
-//!
 //! Under a bound on depth, every order explored is remembered by a hash, 8 to 16 bytes for each transition.
 
+use super::desired::{Branch, Cuts};
 use super::estimate::Branches;
 use super::explore::{Explorer, Move};
-use crate::engine::machine::footprint::Footprint;
-use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
+use crate::engine::machine::{Machine, Transition};
 use crate::engine::options::Reduction;
 use crate::error::Error;
 use rustc_hash::FxHashSet;
@@ -84,15 +81,6 @@ struct Point {
     waiting: VecDeque<Branch>,
     /// A hash of the run up to here, under a bound on depth.
     hash: u64,
-}
-
-/// What is to be performed from a point, whatever comes after it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Branch {
-    /// The desired order, but for the first of the pair.
-    order: Vec<Transition>,
-    /// The first of the pair, which comes then if it still can.
-    back: Option<Transition>,
 }
 
 /// A search in progress.
@@ -119,7 +107,11 @@ pub(super) fn explore<M: Machine>(
         cuts: Cuts::default(),
         possible: Vec::new(),
     };
-    search.run()
+    search.run()?;
+    if reduction == Reduction::Naive {
+        explorer.bound_runs();
+    }
+    Ok(())
 }
 
 impl<M: Machine> Search<'_, '_, M> {
@@ -271,6 +263,10 @@ impl<M: Machine> Search<'_, '_, M> {
         }
         let from = if self.reduction == Reduction::Ds { last_branch } else { 0 };
         for event in from..len {
+            self.explorer.pulse();
+            if self.explorer.is_over() {
+                return Ok(());
+            }
             match self.reduction {
                 Reduction::Naive => self.cuts.pairs(self.explorer, event)?,
                 _ => self.cuts.of_event(self.explorer, event)?,
@@ -290,6 +286,10 @@ impl<M: Machine> Search<'_, '_, M> {
             self.possible = possible;
         }
         for process in blocked {
+            self.explorer.pulse();
+            if self.explorer.is_over() {
+                return Ok(());
+            }
             self.cuts.of_process(self.explorer, process)?;
             self.take_branches();
         }
@@ -328,294 +328,4 @@ fn add(hash: u64, next: Transition) -> u64 {
         .wrapping_add(1)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ mixed >> 29
-}
-
-/// Looks for cuts of a run after which a step could have been taken that was taken later, or not at all.
-#[derive(Default)]
-struct Cuts {
-    /// The branches found: each with the number of events that it shares with the run.
-    found: Vec<(usize, Branch)>,
-    /// What the cut at hand lacks of the run, in order.
-    without: Vec<u32>,
-    alternatives: Vec<u32>,
-    dependent: Vec<u32>,
-    /// Cuts that wait to be looked at, each by the events of which it lacks the future.
-    waiting: Vec<Vec<u32>>,
-    seen: FxHashSet<Vec<u32>>,
-}
-
-/// The step that is asked about.
-#[derive(Clone, Copy)]
-struct Asked {
-    process: Process,
-    /// Only the events before this one count.
-    limit: usize,
-    /// The step before it of its process, and the event that created it if that is known.
-    step_before: Option<usize>,
-    created_by: Option<usize>,
-    /// Whether it is not known who created it.
-    is_open: bool,
-}
-
-impl Asked {
-    fn event<M: Machine>(explorer: &Explorer<'_, M>, event: usize) -> Self {
-        Asked {
-            process: explorer.order.process(event),
-            limit: event,
-            step_before: explorer.order.step_before(event),
-            created_by: explorer.order.created_by(event),
-            is_open: false,
-        }
-    }
-
-    /// Whether it cannot be without an event.
-    fn needs<M: Machine>(&self, explorer: &Explorer<'_, M>, event: usize) -> bool {
-        let needed = [self.step_before, self.created_by];
-        needed.iter().flatten().any(|&need| need == event || explorer.order.before(event, need))
-    }
-}
-
-impl Cuts {
-    /// How else an event could have ended.
-    fn other_results<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        event: usize,
-    ) -> Result<(), Error> {
-        let taken = explorer.steps[event].what.transition;
-        self.leave_out(explorer, &[], event);
-        explorer.machine.elsewhere(taken.process, &self.without, &mut self.alternatives)?;
-        for &alternative in &self.alternatives {
-            if alternative != taken.alternative {
-                let order = vec![Transition { process: taken.process, alternative }];
-                self.found.push((event, Branch { order, back: None }));
-            }
-        }
-        Ok(())
-    }
-
-    /// The pairs with this event as the second: without each of the others, if it is possible then.
-    fn pairs<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        event: usize,
-    ) -> Result<(), Error> {
-        let asked = Asked::event(explorer, event);
-        let mut dependent = std::mem::take(&mut self.dependent);
-        explorer.order.dependent_before(event, &mut dependent);
-        for &first in &dependent {
-            if !asked.needs(explorer, first as usize) {
-                self.leave_out(explorer, &[first], event);
-                if let Some(footprint) = self.is_possible(explorer, &asked)? {
-                    self.add(explorer, &asked, footprint)?;
-                }
-            }
-        }
-        self.dependent = dependent;
-        Ok(())
-    }
-
-    /// The cuts after which an event could have been performed.
-    fn of_event<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        event: usize,
-    ) -> Result<(), Error> {
-        let asked = Asked::event(explorer, event);
-        self.without_each(explorer, &asked, explorer.steps[event].what.footprint)
-    }
-
-    /// The cuts after which a process could have taken the step that it has not taken.
-    fn of_process<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        process: Process,
-    ) -> Result<(), Error> {
-        let limit = explorer.steps.len();
-        let step_before = explorer.order.last_step(process, limit);
-        let asked = Asked { process, limit, step_before, created_by: None, is_open: true };
-        self.leave_out(explorer, &[], limit);
-        if let Some(footprint) = self.is_possible(explorer, &asked)? {
-            return self.without_each(explorer, &asked, footprint);
-        }
-        self.seen.clear();
-        self.waiting.push(Vec::new());
-        self.look(explorer, &asked)
-    }
-
-    /// The cuts that lack something that a step depends on, which touches this.
-    fn without_each<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        asked: &Asked,
-        footprint: Footprint,
-    ) -> Result<(), Error> {
-        self.seen.clear();
-        for event in 0..asked.limit {
-            let other = explorer.steps[event].what.footprint;
-            let is_dependent = explorer.machine.footprints().conflict(other, footprint);
-            if is_dependent && !asked.needs(explorer, event) {
-                self.waiting.push(vec![event as u32]);
-                self.look(explorer, asked)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks at the cuts that wait, and at smaller ones. Where the step is not possible, one of the last events that wrote what it
-    /// is blocked by must be left out. Where it is, it may be possible without more of what it depends on; but
-    /// whoever only reads what the step writes does not make it possible or impossible, so it is left
-    /// out by itself, and otherwise where it happens after somebody else.
-    fn look<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        asked: &Asked,
-    ) -> Result<(), Error> {
-        while let Some(roots) = self.waiting.pop() {
-            self.leave_out(explorer, &roots, asked.limit);
-            if asked.step_before.is_some_and(|step| self.lacks(step)) {
-                continue;
-            }
-            let Cuts { without, alternatives, .. } = self;
-            let mut next = Vec::new();
-            match explorer.machine.elsewhere(asked.process, without, alternatives)? {
-                Elsewhere::Possible(footprint) => {
-                    self.add(explorer, asked, footprint)?;
-                    self.leave_out(explorer, &roots, asked.limit);
-                    let footprints = explorer.machine.footprints();
-                    let decides = |event: usize| {
-                        let writes = footprints.writes(explorer.steps[event].what.footprint);
-                        let touched = [footprints.writes(footprint), footprints.reads(footprint)];
-                        touched.concat().iter().any(|object| writes.contains(object))
-                    };
-                    if roots.iter().all(|&root| decides(root as usize)) {
-                        self.add_last(explorer, asked, decides, &mut next);
-                    }
-                }
-                Elsewhere::Blocked(by) => {
-                    let footprints = explorer.machine.footprints();
-                    for &object in by.objects() {
-                        let writes = |event: usize| {
-                            footprints.is_written(explorer.steps[event].what.footprint, object)
-                        };
-                        self.add_last(explorer, asked, writes, &mut next);
-                    }
-                }
-            }
-            for event in next {
-                let mut smaller = roots.clone();
-                smaller.push(event);
-                self.leave_out(explorer, &smaller, asked.limit);
-                if self.seen.insert(self.without.clone()) {
-                    self.waiting.push(smaller);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the events of the cut that are such and that happen before no other that is, as far as
-    /// the step can be without them.
-    fn add_last<M: Machine>(
-        &self,
-        explorer: &Explorer<'_, M>,
-        asked: &Asked,
-        is_such: impl Fn(usize) -> bool,
-        into: &mut Vec<u32>,
-    ) {
-        let mut last: Vec<usize> = Vec::new();
-        for event in (0..asked.limit).rev().filter(|&event| !self.lacks(event)) {
-            let is_last = || !last.iter().any(|&later| explorer.order.before(event, later));
-            if is_such(event) && is_last() {
-                last.push(event);
-            }
-        }
-        let free = last.into_iter().filter(|&event| !asked.needs(explorer, event));
-        into.extend(free.map(|event| event as u32));
-    }
-
-    /// Whether the step is possible after the cut at hand, and what it would touch.
-    fn is_possible<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        asked: &Asked,
-    ) -> Result<Option<Footprint>, Error> {
-        let Cuts { without, alternatives, .. } = self;
-        match explorer.machine.elsewhere(asked.process, without, alternatives)? {
-            Elsewhere::Possible(footprint) => Ok(Some(footprint)),
-            Elsewhere::Blocked(_) => Ok(None),
-        }
-    }
-
-    /// Lists what a cut lacks: these events and all that happens after them, and all from `limit` on.
-    fn leave_out<M: Machine>(&mut self, explorer: &Explorer<'_, M>, roots: &[u32], limit: usize) {
-        let order = &explorer.order;
-        let is_out = |event: usize| {
-            let of_root =
-                |&root: &u32| root as usize == event || order.before(root as usize, event);
-            event >= limit || roots.iter().any(of_root)
-        };
-        self.without.clear();
-        self.without
-            .extend((0..explorer.steps.len()).filter(|&event| is_out(event)).map(|e| e as u32));
-    }
-
-    /// Whether the cut at hand lacks an event.
-    fn lacks(&self, event: usize) -> bool {
-        self.without.binary_search(&(event as u32)).is_ok()
-    }
-
-    /// Adds the branch to the cut at hand, after which the step has these alternatives: what it needs of the cut, and
-    /// the step. Afterwards the cut at hand is another.
-    fn add<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        asked: &Asked,
-        footprint: Footprint,
-    ) -> Result<(), Error> {
-        let Some(&at) = self.without.first() else { return Ok(()) };
-        let at = at as usize;
-        let alternatives = std::mem::take(&mut self.alternatives);
-        // The events of the cut that must come before the step, the last first.
-        let mut before: Vec<usize> = Vec::new();
-        for event in (at..asked.limit).rev() {
-            if self.lacks(event) {
-                continue;
-            }
-            let footprints = explorer.machine.footprints();
-            let is_needed = asked.needs(explorer, event)
-                || footprints.conflict(explorer.steps[event].what.footprint, footprint)
-                || before.iter().any(|&later| explorer.order.before(event, later));
-            if is_needed || (asked.is_open && !self.is_possible_without(explorer, asked, event)?) {
-                before.push(event);
-            } else {
-                let place = self.without.partition_point(|&other| (other as usize) < event);
-                self.without.insert(place, event as u32);
-            }
-        }
-        let order = before.iter().rev().map(|&event| explorer.steps[event].what.transition);
-        let order: Vec<Transition> = order.collect();
-        for &alternative in &alternatives {
-            let mut order = order.clone();
-            order.push(Transition { process: asked.process, alternative });
-            let back = Some(explorer.steps[at].what.transition);
-            self.found.push((at, Branch { order, back }));
-        }
-        self.alternatives = alternatives;
-        Ok(())
-    }
-
-    /// Whether the step is still possible if one event more is left out, that happens before none of those that are left.
-    fn is_possible_without<M: Machine>(
-        &mut self,
-        explorer: &mut Explorer<'_, M>,
-        asked: &Asked,
-        event: usize,
-    ) -> Result<bool, Error> {
-        let place = self.without.partition_point(|&other| (other as usize) < event);
-        self.without.insert(place, event as u32);
-        let is_possible = self.is_possible(explorer, asked)?.is_some();
-        self.without.remove(place);
-        Ok(is_possible)
-    }
 }

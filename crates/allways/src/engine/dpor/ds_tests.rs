@@ -36,7 +36,7 @@ fn runs<N: Node>(system: &System<N>, reduction: Reduction, options: &Options) ->
     };
     let mut explorer = Explorer::new(*machine, &budget, reduction.passes_by());
     let into = Rc::clone(&runs);
-    explorer.watch = Some(Box::new(move |order, machine, _| {
+    explorer.watch = Some(Box::new(move |order, _, machine| {
         let events: Vec<String> =
             (0..order.len()).map(|event| machine.describe(event).unwrap().to_string()).collect();
         let labels: Vec<u64> = events.iter().map(|event| key(0, event)).collect();
@@ -46,7 +46,7 @@ fn runs<N: Node>(system: &System<N>, reduction: Reduction, options: &Options) ->
     }));
     super::explore(&mut explorer, reduction).unwrap();
     explorer.watch = None;
-    let is_bounded = explorer.findings().bound.is_some();
+    let is_bounded = explorer.finish().0.bound.is_some();
     Runs { is_bounded, ..runs.take() }
 }
 
@@ -128,6 +128,7 @@ fn what_another_event_makes_impossible_is_missed_by_naive_alone() {
     let system = System::new([Chooser(None)]).call(0, 1).call(0, 2);
     let made = |reduction| runs(&system, reduction, &Options::default()).events;
     assert_eq!(made(Reduction::Naive), [["node 0 is called: 1"]]);
+    assert!(runs(&system, Reduction::Naive, &Options::default()).is_bounded);
     for reduction in [Reduction::Force, Reduction::Ds] {
         assert_eq!(made(reduction), [["node 0 is called: 1"], ["node 0 is called: 2"]]);
     }
@@ -206,6 +207,7 @@ fn misses_nothing(plan: &Plan) -> Result<(), TestCaseError> {
         prop_assert!(ds.traces.is_subset(&all.traces));
         prop_assert_eq!(&ds_recorded, &all_recorded);
         prop_assert!(ds.events.len() <= all.events.len());
+        prop_assert!(!ds.is_bounded && !force.is_bounded);
         prop_assert_eq!(&force.events, &ds.events);
         prop_assert_eq!(&force_recorded, &all_recorded);
         let (naive, naive_recorded) = recorded(plan, Reduction::Naive, &options);

@@ -38,6 +38,10 @@ pub(crate) struct Step {
     pub is_only: bool,
 }
 
+/// Told of every run that has ended.
+#[cfg(test)]
+pub(crate) type Watch<'a, M> = Box<dyn FnMut(&Order, &[Step], &mut M) + 'a>;
+
 /// A machine that is led along runs, and all that follows it.
 pub(crate) struct Explorer<'a, M> {
     pub machine: M,
@@ -59,7 +63,7 @@ pub(crate) struct Explorer<'a, M> {
     /// A listing, kept for its room.
     listed: Vec<Transition>,
     #[cfg(test)]
-    pub watch: Option<Box<dyn FnMut(&Order, &mut M, bool) + 'a>>,
+    pub watch: Option<Watch<'a, M>>,
 }
 
 impl<'a, M: Machine> Explorer<'a, M> {
@@ -114,6 +118,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// Whether somebody asked for a bound on depth.
     pub fn has_depth_bound(&self) -> bool {
         self.budget.max_depth != u64::MAX
+    }
+
+    /// Says that there may be runs that nobody has looked for.
+    pub fn bound_runs(&mut self) {
+        self.bound.get_or_insert(Bound::Runs);
     }
 
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
@@ -191,7 +200,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         }
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {
-            watch(&self.order, &mut self.machine, is_cut);
+            watch(&self.order, &self.steps, &mut self.machine);
         }
         if self.judge.watches_stuck() && self.steps.iter().any(|step| step.is_fault) {
             self.judge_without_faults()?;
@@ -273,7 +282,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// Tells progress and stops the search if a bound is reached.
     #[cold]
-    fn pulse(&mut self) {
+    pub fn pulse(&mut self) {
         let progress = &self.budget.progress;
         let memory = self.stored + self.machine.bytes() + self.judge.bytes();
         progress.runs.store(self.runs, Relaxed);
@@ -286,8 +295,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
         }
     }
 
-    /// What came of it all.
-    pub fn findings(self) -> Findings {
+    /// What came of it all, and the machine.
+    pub fn finish(self) -> (Findings, M) {
         self.budget.progress.runs.store(self.runs, Relaxed);
         if !self.is_over() {
             self.tell_guess(self.runs);
@@ -307,7 +316,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         };
         let stopped_early = self.judge.violation.is_none() && self.judge.nothing_left();
         let goals = self.judge.goals.into_goals().into_iter().map(Sighting::found).collect();
-        Findings {
+        let findings = Findings {
             bound: self.bound.filter(|_| !stopped_early),
             stopped_early,
             statistics,
@@ -316,6 +325,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             witnesses: self.judge.witnesses,
             terminal: self.judge.terminal,
             ..Findings::default()
-        }
+        };
+        (findings, self.machine)
     }
 }
