@@ -72,9 +72,9 @@ impl<'a> Meter<'a> {
     }
 
     fn read_at(&mut self, now: Instant, numbers: &Numbers, stopping: bool) -> Reading {
-        // Engine walk has no end of states, but of runs; so have those that say how many.
-        let is_runs = self.options.engine == Engine::Walk || numbers.estimated_runs.is_some();
-        let count = if is_runs { numbers.runs } else { numbers.states };
+        // These engines have no end of states, but of runs.
+        let counts_runs = matches!(self.options.engine, Engine::Dpor | Engine::Walk);
+        let count = if counts_runs { numbers.runs } else { numbers.states };
         let rate = self.rate(now, count);
         if numbers.frontier >= self.peak.0 {
             self.peak = (numbers.frontier, numbers.states);
@@ -85,7 +85,7 @@ impl<'a> Meter<'a> {
         if stopping {
             part(9, "stopping, Ctrl-C again ends at once".to_owned());
         }
-        part(8, format!("{} {}", grouped(count), if is_runs { "runs" } else { "states" }));
+        part(8, format!("{} {}", grouped(count), if counts_runs { "runs" } else { "states" }));
         part(6, format!("{}/s", grouped(rate as u64)));
         if numbers.depth > 0 {
             part(4, format!("depth {}", grouped(numbers.depth)));
@@ -99,7 +99,7 @@ impl<'a> Meter<'a> {
         part(5, duration(elapsed));
         let estimate = match (self.bounded(numbers, elapsed, rate), self.guessed(numbers)) {
             // The end of all runs is as good as a bound, if it is nearer.
-            (Some(bound), Some(guess)) if is_runs && guess.0 > bound.0 => Some(guess),
+            (Some(bound), Some(guess)) if counts_runs && guess.0 > bound.0 => Some(guess),
             (bound, guess) => bound.or(guess),
         };
         let fraction = estimate.map(|(fraction, words)| {
@@ -129,6 +129,10 @@ impl<'a> Meter<'a> {
         if walks {
             near.push((share(numbers.runs, options.runs), "--runs"));
             left.push(at_rate(numbers.runs, options.runs));
+        }
+        if let (Some(runs), Engine::Dpor) = (options.max_runs, options.engine) {
+            near.push((share(numbers.runs, runs), "--max-runs"));
+            left.push(at_rate(numbers.runs, runs));
         }
         if let Some(states) = options.max_states {
             near.push((share(numbers.states, states), "--max-states"));
@@ -317,7 +321,7 @@ mod tests {
     fn an_engine_that_makes_all_runs_says_about_how_many_there_are() {
         let numbers =
             Numbers { runs: 250, estimated_runs: Some(1_234), depth: 9, ..Numbers::default() };
-        let mut options = Options::default();
+        let mut options = Options { engine: Engine::Dpor, ..Options::default() };
         let reading = last(&options, &[(1.0, numbers)]);
         let line = "250 runs, 250/s, depth 9, 1.0 s, a guess: 20 % of about 1,234 runs";
         assert_eq!(reading.line(), line);
@@ -325,6 +329,9 @@ mod tests {
         assert!(last(&options, &[(1.0, numbers)]).line().ends_with("1,234 runs"));
         options.max_time = Some(Duration::from_secs(2));
         let words = ", 50 % of --max-seconds, at most 1.0 s left";
+        assert!(last(&options, &[(1.0, numbers)]).line().ends_with(words));
+        options = Options { max_runs: Some(500), max_time: None, ..options };
+        let words = ", 50 % of --max-runs, at most 1.0 s left";
         assert!(last(&options, &[(1.0, numbers)]).line().ends_with(words));
     }
 

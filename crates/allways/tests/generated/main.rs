@@ -5,7 +5,7 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
-mod ds;
+mod dpor;
 mod minimised;
 mod node;
 mod plan;
