@@ -141,11 +141,11 @@ impl Cuts {
         footprint: Footprint,
     ) -> Result<(), Error> {
         self.seen.clear();
-        for event in 0..asked.limit {
+        for event in (0..asked.limit).rev() {
             let other = explorer.steps[event].what.footprint;
             let is_dependent = explorer.machine.footprints().conflict(other, footprint);
             if is_dependent && !asked.needs(explorer, event) {
-                self.waiting.push(vec![event as u32]);
+                self.wait(explorer, vec![event as u32]);
                 self.look(explorer, asked)?;
             }
         }
@@ -194,13 +194,21 @@ impl Cuts {
             for event in next {
                 let mut smaller = roots.clone();
                 smaller.push(event);
-                self.leave_out(explorer, &smaller, asked.limit);
-                if self.seen.insert(self.without.clone()) {
-                    self.waiting.push(smaller);
-                }
+                self.wait(explorer, smaller);
             }
         }
         Ok(())
+    }
+
+    /// Puts a cut among those that wait, unless it has been there.
+    fn wait<M: Machine>(&mut self, explorer: &Explorer<'_, M>, mut roots: Vec<u32>) {
+        let is_after = |event: u32, root: u32| explorer.order.before(root as usize, event as usize);
+        let all = roots.clone();
+        roots.retain(|&event| !all.iter().any(|&root| is_after(event, root)));
+        roots.sort_unstable();
+        if self.seen.insert(roots.clone()) {
+            self.waiting.push(roots);
+        }
     }
 
     /// Adds the events of the cut that are such and that happen before no other that is, as far as
@@ -225,15 +233,14 @@ impl Cuts {
 
     /// Lists what a cut lacks: these events and all that happens after them, and all from `limit` on.
     fn leave_out<M: Machine>(&mut self, explorer: &Explorer<'_, M>, roots: &[u32], limit: usize) {
-        let order = &explorer.order;
-        let is_out = |event: usize| {
+        let first = roots.iter().min().map_or(limit, |&root| root as usize);
+        let is_out = |&event: &usize| {
             let of_root =
-                |&root: &u32| root as usize == event || order.before(root as usize, event);
+                |&root: &u32| root as usize == event || explorer.order.before(root as usize, event);
             event >= limit || roots.iter().any(of_root)
         };
         self.without.clear();
-        self.without
-            .extend((0..explorer.steps.len()).filter(|&event| is_out(event)).map(|e| e as u32));
+        self.without.extend((first..explorer.steps.len()).filter(is_out).map(|event| event as u32));
     }
 
     /// Whether the cut at hand lacks an event.
