@@ -8,6 +8,7 @@
 mod minimised;
 mod node;
 mod plan;
+mod reduced;
 mod reference;
 
 use allways::prelude::*;
