@@ -136,7 +136,8 @@ impl<N: Node> System<N> {
     fn checked(&self, options: &Options) -> Result<Outcome, Error> {
         self.validate()?;
         let budget = Budget::new(options);
-        if options.por.is_some() && (options.engine == Engine::Walk || options.search == Search::Classic)
+        if options.por.is_some()
+            && (options.engine == Engine::Walk || options.search == Search::Classic)
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));

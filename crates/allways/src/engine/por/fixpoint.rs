@@ -25,7 +25,7 @@ use crate::space::{EventId, StateId};
 use rustc_hash::FxHashSet;
 
 /// So much work is done before a fixpoint is given up: see [`Fixpoint::work`].
-pub(super) const MAX_WORK: u64 = 1 << 16;
+pub(super) const MAX_WORK: u64 = 1 << 18;
 /// A step that user code has to be asked for costs as much as so many that are known.
 const ASKED: u64 = 32;
 /// No more groups than a set has bits.
@@ -245,8 +245,8 @@ impl Fixpoint {
                 part.event_places.set(layout.event_local(group.event), number, NO_PLACE);
             }
         }
-        self.consumes = layout.network != NetworkKind::Duplicating
-            && layout.faults(vector).duplications == 0;
+        self.consumes =
+            layout.network != NetworkKind::Duplicating && layout.faults(vector).duplications == 0;
         for &event in layout.flight(vector) {
             self.add_event(memo, layout, event, NO_ROOT, START);
         }
@@ -460,7 +460,9 @@ impl Fixpoint {
                     Some(group) => group as Root,
                     // It is no step here: nothing changes but what an observer may see, and that does
                     // not move. Whether it is one later depends on what else observers see.
-                    None => return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes }),
+                    None => {
+                        return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes });
+                    }
                 }
             }
             (NO_ROOT, root) => root,
@@ -659,9 +661,7 @@ pub(super) fn independent(
         return !(feeds(memo, code) && feeds(memo, other_code));
     }
     let mut both = [(one, other), (other, one)].into_iter();
-    both.all(|(a, t)| {
-        matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always))
-    })
+    both.all(|(a, t)| matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always)))
 }
 
 /// Whether two steps of one node put messages into the same queue: then their order can be told.

@@ -95,12 +95,14 @@ pub(crate) struct Reducer<'p> {
     of: Vec<Root>,
     /// What was left out.
     pub left_out: u64,
-    /// How much work may still be lost on fixpoints that explode.
+    /// How much work may still be lost on fixpoints that explode or gain nothing.
     credit: i64,
+    /// What the fixpoints of one state have cost.
+    work: u64,
 }
 
 /// So much work may be lost at first.
-const CREDIT: i64 = 1 << 18;
+const CREDIT: i64 = 1 << 20;
 /// So much more for each state: no more than it costs to follow everything there, about.
 const EARNED: i64 = 1 << 6;
 /// What a set that is enough only because something invisible may come first weighs more: it is a set
@@ -137,6 +139,7 @@ impl<'p> Reducer<'p> {
             of: Vec::new(),
             left_out: 0,
             credit: CREDIT,
+            work: 0,
         }
     }
 
@@ -232,7 +235,9 @@ impl<'p> Reducer<'p> {
                     .iter()
                     .copied()
                     .filter(|&event| event != group.event)
-                    .filter(|&event| fixpoint::independent(memo, layout, states, event, group.event))
+                    .filter(|&event| {
+                        fixpoint::independent(memo, layout, states, event, group.event)
+                    })
                     .collect();
                 asleep.sort_unstable();
                 sleeps[at] = asleep.into();
@@ -257,13 +262,12 @@ impl<'p> Reducer<'p> {
             return None;
         }
         self.products.look_for(layout, self.plan, |p| !witnessed[p].load(Relaxed));
-        match self.choose(memo, layout, vector, groups) {
-            Ok(chosen) => chosen,
-            Err(Exploded) => {
-                self.credit -= self.fixpoint.work() as i64;
-                None
-            }
+        self.work = 0;
+        let chosen = self.choose(memo, layout, vector, groups).unwrap_or_default();
+        if chosen.is_none() {
+            self.credit -= self.work as i64;
         }
+        chosen
     }
 
     /// The best set that was found to be enough; nothing if that is everything.
@@ -312,6 +316,7 @@ impl<'p> Reducer<'p> {
             }
             // User code that fails in a state that may not be reachable says nothing about the system.
             let end = self.fixpoint.compute(memo, layout, vector, groups, set);
+            self.work += self.fixpoint.work();
             let judged = match end.unwrap_or(End::Explodes) {
                 End::Explodes => return Err(Exploded),
                 End::Add(root) => Judged::Add(root),
@@ -386,7 +391,12 @@ impl<'p> Reducer<'p> {
     }
 
     /// If observers see something of the set and something outside of it, what that derives from.
-    fn seen_on_both_sides(&mut self, memo: &mut Memo<'_>, groups: &[Group], set: Set) -> Option<Root> {
+    fn seen_on_both_sides(
+        &mut self,
+        memo: &mut Memo<'_>,
+        groups: &[Group],
+        set: Set,
+    ) -> Option<Root> {
         let &(_, root) = self.fixpoint.feeds.first()?;
         for (at, group) in groups.iter().enumerate() {
             if set >> at & 1 == 1 {

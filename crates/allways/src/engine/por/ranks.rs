@@ -14,7 +14,7 @@ use crate::space::{EventId, Initial, Space, StateId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So much work is done before the fixpoint is given up.
-const MAX_WORK: u64 = 1 << 19;
+const MAX_WORK: u64 = 1 << 20;
 
 /// What is known of steps that cannot be undone.
 #[derive(Default)]
@@ -92,7 +92,11 @@ impl Graph {
                 graphs[node].add(from, to);
             }
             for (event, is_single) in fixpoint.events() {
-                if is_single { single.insert(event) } else { others.insert(event) };
+                if is_single {
+                    single.insert(event)
+                } else {
+                    others.insert(event)
+                };
             }
         }
         single.retain(|event| !others.contains(event));
