@@ -464,7 +464,7 @@ impl Fixpoint {
         let event_root = at.map_or(NO_ROOT, |at| part.event_roots[at]);
         let used = used | single.map_or(0, |at| 1 << at);
         let sender = if single.is_some() { event } else { MANY };
-        let mut code = memo.code_at(state, event)?;
+        let mut code = memo.code_anywhere(state, event)?;
         if code < FIRST {
             return Ok(End::Commutes);
         }
@@ -608,8 +608,8 @@ fn commute(
     a: EventId,
     t: EventId,
 ) -> Result<Commute, Error> {
-    let first_a = memo.code_at(state, a)?;
-    let first_t = memo.code_at(state, t)?;
+    let first_a = memo.code_anywhere(state, a)?;
+    let first_t = memo.code_anywhere(state, t)?;
     let mut result = Commute::Always;
     let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
     for i in 0..count_a {
@@ -617,7 +617,7 @@ fn commute(
         if after_a.flags & flag::PANIC != 0 {
             return Ok(Commute::Not);
         }
-        let then_t = memo.code_at(after_a.next, t)?;
+        let then_t = memo.code_anywhere(after_a.next, t)?;
         let count = memo.results(then_t);
         if count > count_t {
             return Ok(Commute::Not);
@@ -630,11 +630,16 @@ fn commute(
             if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
                 return Ok(Commute::Not);
             }
-            let then_a = memo.code_at(here.next, a)?;
+            let then_a = memo.code_anywhere(here.next, a)?;
             if memo.results(then_a) <= i {
                 return Ok(Commute::Not);
             }
             let late_a = *memo.step(then_a + i);
+            // A step that only an observer could tell from none is one in some states of the observer.
+            let trivial = (late_a.flags ^ after_a.flags) | (here.flags ^ there.flags);
+            if trivial & flag::TRIVIAL != 0 && layout.network != NetworkKind::Ordered {
+                return Ok(Commute::Not);
+            }
             if late_a.flags & flag::PANIC != 0
                 || late_a.next != there.next
                 || late_a.feed != after_a.feed
@@ -668,7 +673,7 @@ pub(super) fn independent(
 ) -> bool {
     let (node, other_node) = (layout.event_node(one), layout.event_node(other));
     let (Ok(code), Ok(other_code)) =
-        (memo.code_at(states[node], one), memo.code_at(states[other_node], other))
+        (memo.code_anywhere(states[node], one), memo.code_anywhere(states[other_node], other))
     else {
         return false;
     };
