@@ -1,6 +1,7 @@
 //! Litmus systems: small ones, of which it is known how many traces they have. Each number is
 //! given in the test, found again from plain data by going through all runs, and then asked of the engines.
 
+mod generated;
 mod naive;
 mod program;
 
@@ -27,7 +28,7 @@ fn check(program: &Program, options: Options) -> (Outcome, BTreeSet<Vec<Vec<u8>>
 
 /// That the system has so many traces, and that engines agree.
 fn has_traces(program: &Program, traces: u64) -> Known {
-    let known = naive::explore(program);
+    let known = naive::explore(program, u64::MAX);
     assert_eq!(known.traces, traces, "{program:?}");
     // The system is what the plain data say.
     let (outcome, seen) = check(program, Options { engine: Engine::Global, ..Options::default() });
@@ -268,4 +269,32 @@ fn a_message_that_races_with_one_that_takes_a_detour() {
         let program = program.on(n, [(0, 100)]).call(0, 0).call(1, 1);
         has_traces(&program, 2);
     }
+}
+
+#[test]
+fn a_choice_after_a_race_with_a_third_asleep() {
+    // Node 1 is called twice, and at one of the calls chooses whether to send to node 0, which is called
+    // too. Without the message the 2 orders at node 1; with it these and 2 orders at node 0.
+    let program = Program::new(2).call(1, 0).call(1, 1).call(0, 3).on(0, []).on(0, [(0, 2)]);
+    has_traces(&program, 2 + 2 * 2);
+}
+
+#[test]
+fn a_choice_of_where_to_send_among_other_races() {
+    // Node 1 is called twice, and at one of the calls chooses between a message to node 0 and one to
+    // itself; node 0 is called three times. In the first case there are 2 orders at node 1 and 24 at node
+    // 0, in the second 3 and 6.
+    let calls = [(1, 0), (0, 1), (0, 2), (1, 3), (0, 5)];
+    let program = calls.iter().fold(Program::new(2), |program, &(to, msg)| program.call(to, msg));
+    has_traces(&program.on(3, [(0, 4)]).on(3, [(1, 6)]), 2 * 24 + 3 * 6);
+}
+
+#[test]
+fn a_step_that_is_disabled_with_all_that_it_would_cause() {
+    // Node 1 takes two: of two calls and the message that one of them makes it send to itself. If that message is
+    // taken, node 0 gets one, and has two calls too: 6 orders; else 2 for each order at node 1.
+    let calls = [(1, 0), (0, 1), (0, 3), (1, 4)];
+    let program = calls.iter().fold(Program::new(2), |program, &(to, msg)| program.call(to, msg));
+    let program = program.takes(1, Takes::First(2)).on(0, [(1, 2)]).on(2, [(0, 5)]);
+    has_traces(&program, 6 + 2 * 2);
 }
