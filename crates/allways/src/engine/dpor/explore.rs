@@ -37,6 +37,10 @@ pub(crate) struct Step {
     pub is_only: bool,
 }
 
+/// Told of every run that has ended.
+#[cfg(test)]
+pub(crate) type Watch<'a, M> = Box<dyn FnMut(&Order, &[Step], &mut M) + 'a>;
+
 /// A machine that is led along runs, and all that follows it.
 pub(crate) struct Explorer<'a, M> {
     pub machine: M,
@@ -57,7 +61,7 @@ pub(crate) struct Explorer<'a, M> {
     /// A listing, kept for its room.
     listed: Vec<Transition>,
     #[cfg(test)]
-    pub watch: Option<Box<dyn FnMut(&Order, &mut M, bool) + 'a>>,
+    pub watch: Option<Watch<'a, M>>,
 }
 
 /// What is known of the branches at a depth of the present run.
@@ -190,7 +194,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         }
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {
-            watch(&self.order, &mut self.machine, is_cut);
+            watch(&self.order, &self.steps, &mut self.machine);
         }
         if self.judge.watches_stuck() && self.steps.iter().any(|step| step.is_fault) {
             self.judge_without_faults()?;
@@ -290,8 +294,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
         }
     }
 
-    /// What came of it all.
-    pub fn findings(self) -> Findings {
+    /// What came of it all, and the machine.
+    pub fn finish(self) -> (Findings, M) {
         let costs = self.machine.costs();
         let statistics = Statistics {
             transitions: Some(self.transitions),
@@ -307,7 +311,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         };
         let stopped_early = self.judge.violation.is_none() && self.judge.nothing_left();
         let goals = self.judge.goals.into_goals().into_iter().map(Sighting::found).collect();
-        Findings {
+        let findings = Findings {
             bound: self.bound.filter(|_| !stopped_early),
             stopped_early,
             statistics,
@@ -316,6 +320,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             witnesses: self.judge.witnesses,
             terminal: self.judge.terminal,
             ..Findings::default()
-        }
+        };
+        (findings, self.machine)
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn search<N: Node>(
         Built::Machine(machine) => {
             let mut explorer = Explorer::new(*machine, budget, options.reduction.passes_by());
             explore(&mut explorer, options.reduction)?;
-            explorer.findings()
+            explorer.finish().0
         }
     };
     if options.verify_aux {

@@ -34,6 +34,8 @@
 //! is independent of more than `u`. From here on the classic argument applies.
 
 use super::explore::{Explorer, Move};
+use super::tree::may_begin;
+use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
 use crate::error::Error;
 
@@ -42,6 +44,8 @@ use crate::error::Error;
 pub(crate) struct Reversal {
     /// The number of events that it shares with the run.
     pub at: usize,
+    /// Whether the last move might be the first of the sequence: nothing in it creates that or conflicts with it.
+    pub last_may_begin: bool,
     start: usize,
     end: usize,
 }
@@ -106,12 +110,12 @@ impl Races {
             let Races { without, alternatives, .. } = self;
             explorer.machine.elsewhere(transition.process, without, alternatives)?;
             self.alternatives.retain(|&alternative| alternative != transition.alternative);
-            self.add(explorer, transition.process, footprint);
+            self.add(explorer, transition.process, footprint, None);
         }
         for index in 0..explorer.order.immediate(event).len() {
             let before = explorer.order.immediate(event)[index];
-            let needed = [explorer.order.created_by(event), explorer.order.step_before(event)];
-            if !needed.contains(&Some(before as usize)) {
+            // That it was created by the one before does not mean that there was nothing to do for its process before that.
+            if explorer.order.step_before(event) != Some(before as usize) {
                 self.scan(explorer, transition.process, Some((event, before)))?;
             }
         }
@@ -156,7 +160,9 @@ impl Races {
             if last.is_none_or(|last| self.without.binary_search(&(last as u32)).is_err()) {
                 let Races { without, alternatives, .. } = self;
                 match explorer.machine.elsewhere(process, without, alternatives)? {
-                    Elsewhere::Possible(footprint) => self.add(explorer, process, footprint),
+                    Elsewhere::Possible(footprint, created_by) => {
+                        self.add(explorer, process, footprint, created_by);
+                    }
                     Elsewhere::Blocked(by) => {
                         for &object in by.objects() {
                             if let Some(writer) = self.last_writer(explorer, object) {
@@ -217,19 +223,29 @@ impl Races {
     }
 
     /// Notes what is to be seen: the cut at hand, and then the process with each of its alternatives.
-    fn add<M: Machine>(&mut self, explorer: &Explorer<'_, M>, process: Process, footprint: u32) {
+    fn add<M: Machine>(
+        &mut self,
+        explorer: &Explorer<'_, M>,
+        process: Process,
+        footprint: Footprint,
+        created_by: Option<usize>,
+    ) {
         let Some(&first) = self.without.first() else { return };
+        let at = first as usize;
         for index in 0..self.alternatives.len() {
             let start = self.moves.len();
             let mut lacking = self.without.iter().peekable();
-            for event in first as usize..explorer.steps.len() {
+            for event in at..explorer.steps.len() {
                 if lacking.next_if(|&&lacks| lacks as usize == event).is_none() {
                     self.moves.push(explorer.steps[event].what);
                 }
             }
             let transition = Transition { process, alternative: self.alternatives[index] };
-            self.moves.push(Move { transition, footprint });
-            self.found.push(Reversal { at: first as usize, start, end: self.moves.len() });
+            let last = Move { transition, footprint };
+            let last_may_begin = created_by.is_none_or(|creator| creator < at)
+                && may_begin(explorer.machine.footprints(), last, &self.moves[start..]);
+            self.moves.push(last);
+            self.found.push(Reversal { at, last_may_begin, start, end: self.moves.len() });
         }
     }
 

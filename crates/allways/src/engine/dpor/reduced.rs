@@ -13,14 +13,15 @@
 //! **Where it departs from the paper.** Steps can make others impossible: see [`races`](super::races). Runs are
 //! looked at when they have ended, in both reductions; a pair of events that was looked at in a run with the same
 //! beginning up to the later of them is not looked at again. A branch of `source` is not added either if something that
-//! sleeps may begin what a race asks for.
+//! sleeps begins what a race asks for. (That something that sleeps *may* begin it would not do: `optimal` follows sequences
+//! that were asked for where that went to sleep, `source` has forgotten them.)
 //!
 //! **Under a depth bound** runs are cut off, and neither promises to see all that lies within the
 //! bound: which of independent events come first is arbitrary. The outcome is never complete then.
 
 use super::explore::{Branches, Explorer, Move};
 use super::races::Races;
-use super::tree::{self, Branch, Trees, may_begin};
+use super::tree::{self, Branch, Trees, begins, may_begin};
 use crate::engine::machine::{Machine, Transition};
 use crate::error::Error;
 
@@ -137,31 +138,39 @@ impl<M: Machine> Search<'_, '_, M> {
                 let what = Move { transition, footprint: 0 };
                 self.frames[at].tree = self.trees.single(what);
             }
-            None if !self.possible.is_empty() => self.explorer.end_blocked_run(),
-            _ => self.end(is_cut)?,
+            None if !self.possible.is_empty() => {
+                self.explorer.end_blocked_run();
+                self.branch_off(false)?;
+            }
+            _ => {
+                self.tell_branches();
+                self.explorer.end_run(is_cut)?;
+                self.branch_off(is_cut)?;
+            }
         }
         Ok(())
     }
 
-    /// The run has ended.
-    fn end(&mut self, is_cut: bool) -> Result<(), Error> {
-        self.tell_branches();
-        self.explorer.end_run(is_cut)?;
+    /// Sees to it that what the races of the run ask for is seen.
+    ///
+    /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
+    fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
         self.races.find(self.explorer, self.analysed, is_cut)?;
         self.analysed = self.explorer.steps.len();
         let footprints = self.explorer.machine.footprints();
         for (reversal, sequence) in self.races.found() {
             let frame = &mut self.frames[reversal.at];
-            if frame.sleep.iter().any(|&other| may_begin(footprints, other, sequence)) {
-                continue;
-            }
             if self.is_optimal {
-                self.trees.insert(footprints, &mut frame.tree, sequence);
-            } else if !self.trees.begins(footprints, frame.tree, sequence) {
-                self.trees.add_move(
-                    &mut frame.tree,
-                    first_of(sequence, |last, others| may_begin(footprints, last, others)),
-                );
+                if !frame.sleep.iter().any(|&other| may_begin(footprints, other, sequence)) {
+                    self.trees.insert(footprints, &mut frame.tree, sequence);
+                }
+            } else if !frame.sleep.iter().any(|&other| begins(footprints, other, sequence))
+                && !self.trees.begins(footprints, frame.tree, sequence)
+            {
+                // With what the race is about, if it need not wait for the others.
+                let first =
+                    if reversal.last_may_begin { sequence.last() } else { sequence.first() };
+                self.trees.add_moves(&mut frame.tree, first);
             }
         }
         Ok(())
@@ -178,14 +187,5 @@ impl<M: Machine> Search<'_, '_, M> {
                 known: frame.done + 1 + self.trees.count(frame.tree),
             }));
         }
-    }
-}
-
-/// With which move a sequence is to begin: with what the race is about, if it need not wait for the
-/// others, otherwise with the first.
-fn first_of(sequence: &[Move], may_begin: impl Fn(Move, &[Move]) -> bool) -> Move {
-    match sequence.split_last() {
-        Some((&last, others)) if may_begin(last, others) => last,
-        _ => sequence[0],
     }
 }

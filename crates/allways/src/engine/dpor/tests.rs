@@ -2,23 +2,23 @@
 
 use super::explore as explore_from_every_start;
 use super::explore::Explorer;
+use crate::Bound;
 use crate::engine::budget::Budget;
-use crate::engine::machine::Machine;
 use crate::engine::machine::handlers::{Built, Handlers};
+use crate::engine::machine::{Machine, Transition};
 use crate::engine::options::{Options, Reduction};
-use crate::node::{Record, Recorded, TableNode, state};
+use crate::node::{Record, Recorded, state};
 use crate::plan::{Plan, plan};
 use crate::space::hash::key;
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::canonical::Canonical;
-use crate::{Bound, System};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Every trace that was performed, by its start and its canonical form, and how often.
-type Traces = BTreeMap<(usize, Canonical), u32>;
+type Traces = BTreeMap<(usize, Canonical), (u32, String)>;
 
 /// What came of an exploration.
 struct Explored {
@@ -31,46 +31,65 @@ struct Explored {
     violated: bool,
 }
 
-/// Explores a system whose handlers never panic, and notes every trace.
-fn explored(plan: &Plan, reduction: Reduction, max_runs: u64) -> Explored {
+/// Explores a system with each of these reductions, and notes every trace. `max_runs` is for the first, the others may
+/// make ten times as many.
+fn explored(plan: &Plan, reductions: &[Reduction], max_runs: u64) -> Vec<Explored> {
     let record = Record::default();
     // So that drops are explored on every network.
     let system = record.of(plan).never_stuck("anything may end", state(), |_| true);
-    let explored = traces(&system, reduction, max_runs);
-    Explored { recorded: record.take(), ..explored }
+    let watch =
+        SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
+    let space = LocalSpace::new(&system, watch).unwrap();
+    let Built::Machine(mut machine) = Handlers::new(&space).unwrap() else {
+        panic!("nothing panics at the start")
+    };
+    let mut all = Vec::new();
+    let mut max_runs = max_runs;
+    for &reduction in reductions {
+        // One machine for all, so that numbers mean the same.
+        let (mut explored, back) = traces(*machine, reduction, max_runs);
+        explored.recorded = record.take();
+        let bounded = explored.bound.is_some();
+        all.push(explored);
+        if bounded {
+            break;
+        }
+        machine = Box::new(back);
+        max_runs *= if all.len() == 1 { 10 } else { 1 };
+    }
+    all
 }
 
-fn traces(system: &System<TableNode>, reduction: Reduction, max_runs: u64) -> Explored {
+fn traces<M: Machine>(machine: M, reduction: Reduction, max_runs: u64) -> (Explored, M) {
     let traces = Rc::new(RefCell::new(Traces::new()));
     let options = Options { max_runs: Some(max_runs), max_depth: Some(40), ..Options::default() };
     let budget = Budget::new(&options);
-    let watch =
-        SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
-    let space = LocalSpace::new(system, watch).unwrap();
-    let Built::Machine(machine) = Handlers::new(&space).unwrap() else {
-        panic!("nothing panics at the start")
-    };
-    let mut explorer = Explorer::new(*machine, &budget, reduction.passes_by());
+    let mut explorer = Explorer::new(machine, &budget, reduction.passes_by());
     let into = Rc::clone(&traces);
-    explorer.watch = Some(Box::new(move |order, machine, _| {
-        let label = |event| key(0, &format!("{:?}", machine.describe(event).unwrap()));
+    explorer.watch = Some(Box::new(move |order, steps, machine| {
+        let label = |event: usize| {
+            let Transition { process, alternative } = steps[event].what.transition;
+            key(0, &(process, alternative, format!("{:?}", machine.describe(event).unwrap())))
+        };
         let labels: Vec<u64> = (0..order.len()).map(label).collect();
         let trace = (machine.start_number(), Canonical::of(order, &labels));
-        *into.borrow_mut().entry(trace).or_default() += 1;
+        let words = (0..order.len()).map(|event| machine.describe(event).unwrap().to_string());
+        let words = words.collect::<Vec<_>>().join("; ");
+        into.borrow_mut().entry(trace).or_insert((0, words)).0 += 1;
     }));
     explore_from_every_start(&mut explorer, reduction).unwrap();
     explorer.watch = None;
-    let findings = explorer.findings();
-    let traces = traces.take();
-    Explored {
-        traces,
+    let (findings, machine) = explorer.finish();
+    let explored = Explored {
+        traces: traces.take(),
         recorded: Recorded::default(),
         runs: findings.statistics.runs.unwrap(),
         blocked: findings.statistics.blocked_runs.unwrap(),
         transitions: findings.statistics.transitions.unwrap(),
         bound: findings.bound,
         violated: findings.violation.is_some(),
-    }
+    };
+    (explored, machine)
 }
 
 fn cases() -> ProptestConfig {
@@ -80,26 +99,36 @@ fn cases() -> ProptestConfig {
         cases,
         failure_persistence: None,
         max_global_rejects: 100 * cases,
-        max_shrink_iters: 5_000,
+        max_shrink_iters: 20_000,
         ..default
     }
 }
 
 /// So many runs are looked at in all orders.
-const MAX_RUNS: u64 = if cfg!(debug_assertions) { 1_500 } else { 20_000 };
+const MAX_RUNS: u64 = if cfg!(debug_assertions) { 200 } else { 2_000 };
 
 fn every_trace_once(plan: &Plan) -> Result<(), TestCaseError> {
-    let all = explored(plan, Reduction::None, MAX_RUNS);
+    let reductions = [Reduction::None, Reduction::Source, Reduction::Optimal];
+    let explored = explored(plan, &reductions, MAX_RUNS);
+    let all = &explored[0];
     prop_assume!(all.bound.is_none());
     prop_assert!(!all.violated);
-    for reduction in [Reduction::Source, Reduction::Optimal] {
-        let some = explored(plan, reduction, 10 * MAX_RUNS);
+    for (some, reduction) in explored.iter().zip(reductions).skip(1) {
         prop_assert_eq!(some.bound, None, "{:?}", reduction);
         prop_assert!(!some.violated);
-        let missed = all.traces.keys().filter(|trace| !some.traces.contains_key(trace)).count();
-        prop_assert_eq!(missed, 0, "{:?} of {} traces", reduction, all.traces.len());
+        let missed = all.traces.iter().filter(|(trace, _)| !some.traces.contains_key(trace));
+        let missed: Vec<_> = missed.map(|(trace, (_, words))| (trace.0, words)).collect();
+        let found: Vec<_> =
+            some.traces.iter().map(|(trace, (_, words))| (trace.0, words)).collect();
+        prop_assert!(
+            missed.is_empty(),
+            "{:?} missed {:#?} and found {:#?}",
+            reduction,
+            missed,
+            found
+        );
         prop_assert!(some.traces.keys().all(|trace| all.traces.contains_key(trace)));
-        prop_assert!(some.traces.values().all(|&times| times == 1), "{:?}", reduction);
+        prop_assert!(some.traces.values().all(|(times, _)| *times == 1), "{:?}", reduction);
         prop_assert_eq!(some.runs, all.traces.len() as u64, "{:?}", reduction);
         prop_assert_eq!(&some.recorded, &all.recorded, "{:?}", reduction);
         prop_assert!(some.transitions <= all.transitions, "{:?}", reduction);
@@ -107,6 +136,7 @@ fn every_trace_once(plan: &Plan) -> Result<(), TestCaseError> {
             prop_assert_eq!(some.blocked, 0);
         }
     }
+    prop_assert_eq!(explored.len(), 3);
     Ok(())
 }
 

@@ -47,6 +47,14 @@ pub(crate) fn may_begin(footprints: &Footprints, what: Move, sequence: &[Move]) 
     true
 }
 
+/// Whether every run that begins with a sequence could as well begin with this move: it is in the sequence, and
+/// nothing before it conflicts with it. These are the *initials* of the sequence.
+#[inline]
+pub(crate) fn begins(footprints: &Footprints, what: Move, sequence: &[Move]) -> bool {
+    sequence.iter().any(|other| other.transition == what.transition)
+        && may_begin(footprints, what, sequence)
+}
+
 impl Trees {
     fn add(&mut self, what: Move, first: Branch) -> Branch {
         let node = Node { what, first, next: NONE };
@@ -89,7 +97,7 @@ impl Trees {
     }
 
     /// The first branch at the root that may begin a sequence.
-    fn first_to_begin(
+    fn first_that_may_begin(
         &self,
         footprints: &Footprints,
         tree: Branch,
@@ -99,15 +107,18 @@ impl Trees {
         self.siblings(tree).find(|&branch| may_begin(footprints, what(branch), sequence))
     }
 
-    /// Whether some branch at the root may begin a sequence.
+    /// Whether some branch at the root begins a sequence.
     pub fn begins(&self, footprints: &Footprints, tree: Branch, sequence: &[Move]) -> bool {
-        self.first_to_begin(footprints, tree, sequence).is_some()
+        let what = |branch: Branch| self.nodes[branch as usize].what;
+        self.siblings(tree).any(|branch| begins(footprints, what(branch), sequence))
     }
 
-    /// Adds a branch of one move at the root, behind all others.
-    pub fn add_move(&mut self, tree: &mut Branch, what: Move) {
-        let branch = self.add(what, NONE);
-        self.append(tree, NONE, branch);
+    /// Adds branches of one move at the root, behind all others.
+    pub fn add_moves<'m>(&mut self, tree: &mut Branch, moves: impl IntoIterator<Item = &'m Move>) {
+        for &what in moves {
+            let branch = self.add(what, NONE);
+            self.append(tree, NONE, branch);
+        }
     }
 
     /// Puts a branch behind all others of a tree, or of those below a branch.
@@ -127,7 +138,7 @@ impl Trees {
         rest.extend_from_slice(sequence);
         let mut below = NONE;
         let mut level = *tree;
-        while let Some(branch) = self.first_to_begin(footprints, level, &rest) {
+        while let Some(branch) = self.first_that_may_begin(footprints, level, &rest) {
             let Node { what, first, .. } = self.nodes[branch as usize];
             if let Some(at) = rest.iter().position(|other| other.transition == what.transition) {
                 rest.remove(at);

@@ -47,6 +47,7 @@ impl Handlers<'_> {
             return blocked(self.object(object));
         }
         let mut event = doer.event;
+        let mut created_by = None;
         if doer.lane != NONE {
             let lane = &self.lanes.all[doer.lane as usize];
             let item = lane.items.get(place.head.unwrap_or(lane.head) as usize);
@@ -55,11 +56,12 @@ impl Handlers<'_> {
                 return Ok(Elsewhere::Blocked(self.blockers_of_nothing(doer.lane)));
             };
             event = item.event;
+            created_by = (item.created_by != NONE).then_some(item.created_by as usize);
         }
         if doer.node == NONE {
             into.push(0);
             let footprint = self.plain_footprint(process);
-            return Ok(Elsewhere::Possible(footprint));
+            return Ok(Elsewhere::Possible(footprint, created_by));
         }
         let node = doer.node as usize;
         let state = place.state.unwrap_or(self.states[node]);
@@ -77,7 +79,7 @@ impl Handlers<'_> {
         match self.results(process, state, event, place.fed)? {
             Some(footprint) => {
                 self.take_alternatives(into);
-                Ok(Elsewhere::Possible(footprint))
+                Ok(Elsewhere::Possible(footprint, created_by))
             }
             None if self.only_feeds(state, event)? => {
                 let objects = [doer.node, self.object(Shared::Observers)];

@@ -62,8 +62,9 @@ pub(crate) struct Performed {
 /// Whether a process could have taken its next step in another state than the present one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elsewhere {
-    /// It could, and would have touched this.
-    Possible(Footprint),
+    /// It could, and would have touched this; the event without which there would be no such step, if
+    /// there is one.
+    Possible(Footprint, Option<usize>),
     /// It could not, and it could in no state with fewer of the events of the run, unless
     /// one of these objects were as it was before some event that wrote it.
     Blocked(Blockers),
