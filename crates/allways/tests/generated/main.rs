@@ -9,6 +9,7 @@ mod dpor;
 mod minimised;
 mod node;
 mod plan;
+mod reduced;
 mod reference;
 
 use allways::prelude::*;

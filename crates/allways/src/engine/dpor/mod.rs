@@ -62,7 +62,7 @@ pub(crate) fn search<N: Node>(
         exact: false,
     };
     let space = LocalSpace::new(system, watch)?;
-    let mut findings = match Handlers::new(&space)? {
+    let mut findings = match Handlers::build(&space)? {
         Built::Panicked(what) => {
             let violation = Some(Found { what, run: Run::default() });
             return Ok(Findings { violation, ..Findings::default() });

@@ -24,8 +24,10 @@ use crate::space::vector::Layout;
 use crate::space::{EventId, StateId};
 use rustc_hash::FxHashSet;
 
-/// So many pairs of a state and an event are looked at before a fixpoint is given up.
-pub(super) const MAX_PAIRS: usize = 1 << 15;
+/// So much work is done before a fixpoint is given up: see [`Fixpoint::work`].
+pub(super) const MAX_WORK: u64 = 1 << 18;
+/// A step that user code has to be asked for costs as much as so many that are known.
+const ASKED: u64 = 32;
 /// No more groups than a set has bits.
 pub(super) const MAX_GROUPS: usize = 128;
 
@@ -49,6 +51,8 @@ pub(super) struct Group {
     pub node: u16,
     /// Whether it is more than a fault.
     pub goes_on: bool,
+    /// Whether it is nothing but a node handling something, without any fault.
+    pub is_plain: bool,
     /// How many candidates it has.
     pub size: u32,
 }
@@ -77,8 +81,9 @@ struct Part {
     /// For each event, the event whose handling sends it: [`START`], or [`MANY`] if it is not single.
     senders: Vec<EventId>,
     event_places: Places,
-    /// States that turned out to be reachable with less used up: events to be handled there.
-    again: Vec<(usize, u64)>,
+    /// States that turned out to be reachable with less used up: all is to be handled there once more,
+    /// for what they lead to may be reachable with less used up, too.
+    again: Vec<usize>,
     /// So many states and events have been put together.
     done: (usize, usize),
     /// The events of `T` that this node handles, and their groups.
@@ -91,9 +96,12 @@ struct Part {
 pub(super) struct Fixpoint {
     parts: Vec<Part>,
     number: u32,
-    pairs: usize,
-    /// Give up after so many pairs.
-    max_pairs: usize,
+    /// Pairs of a state and an event that were looked at.
+    pairs: u64,
+    /// How many steps were asked for before, and are now.
+    asked: (u64, u64),
+    /// Give up after so much work.
+    max_work: u64,
     /// Events that were taken to be single once and turned out not to be.
     not_single: FxHashSet<EventId>,
     /// Whether messages may be single.
@@ -111,12 +119,13 @@ pub(super) struct Fixpoint {
 }
 
 impl Fixpoint {
-    pub fn new(layout: &Layout, max_pairs: usize) -> Self {
+    pub fn new(layout: &Layout, max_work: u64) -> Self {
         Fixpoint {
             parts: (0..layout.nodes).map(|_| Part::default()).collect(),
             number: 0,
             pairs: 0,
-            max_pairs,
+            asked: (0, 0),
+            max_work,
             not_single: FxHashSet::default(),
             consumes: false,
             edges: None,
@@ -130,6 +139,11 @@ impl Fixpoint {
     /// The states that a node may come to, the one that it is in first.
     pub fn states(&self, node: usize) -> &[StateId] {
         &self.parts[node].states
+    }
+
+    /// What this fixpoint has cost, in pairs of a state and an event that were looked at.
+    pub fn work(&self) -> u64 {
+        self.pairs + ASKED * (self.asked.1 - self.asked.0)
     }
 
     /// The events that are available, each with whether it is single.
@@ -195,6 +209,7 @@ impl Fixpoint {
     ) {
         self.number = self.number.wrapping_add(1);
         self.pairs = 0;
+        self.asked = (memo.misses, memo.misses);
         self.disabled.clear();
         self.visible = None;
         self.panics = None;
@@ -315,13 +330,6 @@ impl Fixpoint {
         }
     }
 
-    /// The place of an event among those that its node has, if it is single.
-    fn single(&self, layout: &Layout, node: usize, event: EventId) -> Option<usize> {
-        let part = &self.parts[node];
-        let at = part.event_places.get(layout.event_local(event), self.number)? as usize;
-        (*part.senders.get(at)? != MANY).then_some(at)
-    }
-
     /// Puts together what a node has not put together yet; nothing if there is nothing.
     fn settle(
         &mut self,
@@ -333,51 +341,75 @@ impl Fixpoint {
     ) -> Result<Option<End>, Error> {
         let mut any = None;
         loop {
-            if let Some((place, events)) = self.parts[node].again.pop() {
-                for at in (0..64).filter(|at| events >> at & 1 == 1) {
-                    let part = &self.parts[node];
-                    if at < part.done.1 && place < part.done.0 {
-                        let event = (part.events[at], part.event_roots[at]);
-                        let end = self.pair(memo, layout, groups, (node, place), event)?;
-                        if end != End::Commutes {
-                            return Ok(Some(end));
-                        }
-                    }
-                }
-                any = Some(End::Commutes);
-                continue;
-            }
-            let part = &self.parts[node];
+            let end;
+            let part = &mut self.parts[node];
             let (states, events) = part.done;
-            if events < part.events.len() {
-                let (event, root) = (part.events[events], part.event_roots[events]);
-                self.parts[node].done.1 += 1;
-                for place in 0..states {
-                    let end = self.pair(memo, layout, groups, (node, place), (event, root))?;
-                    if end != End::Commutes {
-                        return Ok(Some(end));
-                    }
-                }
+            if let Some(place) = part.again.pop() {
+                // What was not handled yet will be.
+                end = match place < states {
+                    true => self.row(memo, layout, groups, (node, place), events, crashes)?,
+                    false => End::Commutes,
+                };
+            } else if events < part.events.len() {
+                part.done.1 += 1;
+                end = self.column(memo, layout, groups, (node, events), states)?;
             } else if states < part.states.len() {
-                let state = part.states[states];
-                self.parts[node].done.0 += 1;
-                for at in 0..events {
-                    let part = &self.parts[node];
-                    let event = (part.events[at], part.event_roots[at]);
-                    let end = self.pair(memo, layout, groups, (node, states), event)?;
-                    if end != End::Commutes {
-                        return Ok(Some(end));
-                    }
-                }
-                let end = self.inside(memo, layout, groups, (node, states), state, crashes)?;
-                if end != End::Commutes {
-                    return Ok(Some(end));
-                }
+                part.done.0 += 1;
+                end = self.row(memo, layout, groups, (node, states), events, crashes)?;
             } else {
                 return Ok(any);
             }
+            if end != End::Commutes {
+                return Ok(Some(end));
+            }
             any = Some(End::Commutes);
         }
+    }
+
+    /// A node handles one of its events in its first states.
+    fn column(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, at): (usize, usize),
+        states: usize,
+    ) -> Result<End, Error> {
+        let event = self.parts[node].events[at];
+        self.pairs += states as u64;
+        for place in 0..states {
+            if !memo.inert(node, self.parts[node].states[place]).has(event) {
+                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+                if end != End::Commutes {
+                    return Ok(end);
+                }
+            }
+        }
+        Ok(End::Commutes)
+    }
+
+    /// A node in one of its states handles its first events, and what can happen there without any.
+    fn row(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, place): (usize, usize),
+        events: usize,
+        crashes: bool,
+    ) -> Result<End, Error> {
+        let state = self.parts[node].states[place];
+        self.pairs += events as u64;
+        for at in 0..events {
+            let event = self.parts[node].events[at];
+            if !memo.inert(node, state).has(event) {
+                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+                if end != End::Commutes {
+                    return Ok(end);
+                }
+            }
+        }
+        self.inside(memo, layout, groups, (node, place), state, crashes)
     }
 
     /// What can happen in a state without anything in flight.
@@ -401,7 +433,7 @@ impl Fixpoint {
                 },
             };
             if self.parts[node].mine.iter().all(|(mine, _)| *mine != event) {
-                let end = self.pair(memo, layout, groups, (node, place), (event, NO_ROOT))?;
+                let end = self.pair(memo, layout, groups, (node, place), (event, None))?;
                 if end != End::Commutes {
                     return Ok(end);
                 }
@@ -417,24 +449,22 @@ impl Fixpoint {
         layout: &Layout,
         groups: &[Group],
         (node, place): (usize, usize),
-        (event, event_root): (EventId, Root),
+        (event, at): (EventId, Option<usize>),
     ) -> Result<End, Error> {
-        let state = self.parts[node].states[place];
-        self.pairs += 1;
-        if self.pairs > self.max_pairs {
+        self.asked.1 = memo.misses;
+        if self.work() > self.max_work {
             return Ok(End::Explodes);
         }
-        if memo.inert(node, state).has(event) {
-            return Ok(End::Commutes);
-        }
-        let single = self.single(layout, node, event);
-        let used = self.parts[node].used[place];
+        let part = &self.parts[node];
+        let (state, used) = (part.states[place], part.used[place]);
+        let single = at.filter(|at| part.senders[*at] != MANY);
         if single.is_some_and(|at| used >> at & 1 == 1) {
             return Ok(End::Commutes);
         }
+        let event_root = at.map_or(NO_ROOT, |at| part.event_roots[at]);
         let used = used | single.map_or(0, |at| 1 << at);
         let sender = if single.is_some() { event } else { MANY };
-        let mut code = memo.code_at(state, event)?;
+        let mut code = memo.code_anywhere(state, event)?;
         if code < FIRST {
             return Ok(End::Commutes);
         }
@@ -510,7 +540,7 @@ impl Fixpoint {
                 let before = part.used[place];
                 if before & !used != 0 {
                     part.used[place] = before & used;
-                    part.again.push((place, before & !used));
+                    part.again.push(place);
                 }
             }
         }
@@ -578,8 +608,8 @@ fn commute(
     a: EventId,
     t: EventId,
 ) -> Result<Commute, Error> {
-    let first_a = memo.code_at(state, a)?;
-    let first_t = memo.code_at(state, t)?;
+    let first_a = memo.code_anywhere(state, a)?;
+    let first_t = memo.code_anywhere(state, t)?;
     let mut result = Commute::Always;
     let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
     for i in 0..count_a {
@@ -587,7 +617,7 @@ fn commute(
         if after_a.flags & flag::PANIC != 0 {
             return Ok(Commute::Not);
         }
-        let then_t = memo.code_at(after_a.next, t)?;
+        let then_t = memo.code_anywhere(after_a.next, t)?;
         let count = memo.results(then_t);
         if count > count_t {
             return Ok(Commute::Not);
@@ -600,11 +630,16 @@ fn commute(
             if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
                 return Ok(Commute::Not);
             }
-            let then_a = memo.code_at(here.next, a)?;
+            let then_a = memo.code_anywhere(here.next, a)?;
             if memo.results(then_a) <= i {
                 return Ok(Commute::Not);
             }
             let late_a = *memo.step(then_a + i);
+            // A step that only an observer could tell from none is one in some states of the observer.
+            let trivial = (late_a.flags ^ after_a.flags) | (here.flags ^ there.flags);
+            if trivial & flag::TRIVIAL != 0 && layout.network != NetworkKind::Ordered {
+                return Ok(Commute::Not);
+            }
             if late_a.flags & flag::PANIC != 0
                 || late_a.next != there.next
                 || late_a.feed != after_a.feed
@@ -625,6 +660,28 @@ fn commute(
         }
     }
     Ok(result)
+}
+
+/// Whether two events that may both happen now, as nodes are in these states, can happen in both
+/// orders, to the same state.
+pub(super) fn independent(
+    memo: &mut Memo<'_>,
+    layout: &Layout,
+    states: &[StateId],
+    one: EventId,
+    other: EventId,
+) -> bool {
+    let (node, other_node) = (layout.event_node(one), layout.event_node(other));
+    let (Ok(code), Ok(other_code)) =
+        (memo.code_anywhere(states[node], one), memo.code_anywhere(states[other_node], other))
+    else {
+        return false;
+    };
+    if node != other_node {
+        return !(feeds(memo, code) && feeds(memo, other_code));
+    }
+    let mut both = [(one, other), (other, one)].into_iter();
+    both.all(|(a, t)| matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always)))
 }
 
 /// Whether two steps of one node put messages into the same queue: then their order can be told.
@@ -665,12 +722,15 @@ pub(super) fn group(
             Some(at) => at,
             None => {
                 let node = layout.event_node(candidate.event) as u16;
-                groups.push(Group { event: candidate.event, node, goes_on: false, size: 0 });
+                let event = candidate.event;
+                groups.push(Group { event, node, goes_on: false, is_plain: true, size: 0 });
                 groups.len() - 1
             }
         };
         groups[at].size += 1;
-        groups[at].goes_on |= matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
+        let is_plain = matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
+        groups[at].goes_on |= is_plain;
+        groups[at].is_plain &= is_plain;
         of.push(at.min(usize::from(NO_ROOT)) as Root);
     }
     groups.len() <= MAX_GROUPS
