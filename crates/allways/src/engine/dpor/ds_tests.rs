@@ -31,7 +31,7 @@ fn runs<N: Node>(system: &System<N>, reduction: Reduction, options: &Options) ->
     let watch =
         SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
     let space = LocalSpace::new(system, watch).unwrap();
-    let Built::Machine(machine) = Handlers::new(&space).unwrap() else {
+    let Built::Machine(machine) = Handlers::build(&space).unwrap() else {
         panic!("nothing panics at the start")
     };
     let mut explorer = Explorer::new(*machine, &budget, reduction.passes_by());
