@@ -51,6 +51,9 @@ impl Report {
                 return Err(format!("{name}: {tool} has {number} executions"));
             }
         }
+        if allways > traceforge {
+            return Err(format!("{name}: {allways} executions, but TraceForge has {traceforge}"));
+        }
         let rates = [traceforge as f64 / theirs.cpu, allways as f64 / ours.cpu];
         let fewer = allways as f64 / traceforge as f64;
         let faster = rates[1] / rates[0];
