@@ -18,6 +18,8 @@ mod in_traceforge;
 mod paxos;
 mod race;
 mod report;
+#[cfg(test)]
+mod tests;
 mod two_phase_commit;
 
 use actor::{Actor, Transport};
