@@ -40,7 +40,7 @@ pub use allways_derive::Kinds;
 #[cfg(feature = "derive")]
 pub use allways_derive::Rename;
 pub use engine::Checkable;
-pub use engine::options::{Engine, Options, Search, parse_bytes, parse_seconds};
+pub use engine::options::{Engine, Options, Por, Search, parse_bytes, parse_por, parse_seconds};
 pub use engine::progress::Progress;
 pub use error::Error;
 pub use model::aux::Aux;

@@ -2,7 +2,7 @@
 
 use super::Color;
 use super::values::{at_least_one, setting, threads, truth, whole};
-use allways::{Engine, Options, Search, parse_bytes, parse_seconds};
+use allways::{Engine, Error, Options, Por, Search, parse_bytes, parse_por, parse_seconds};
 use clap::{ArgAction, Args, ValueHint};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,6 +112,12 @@ struct How {
     #[arg(long, env = "ALLWAYS_SEARCH", default_value = "bfs")]
     search: Search,
 
+    /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
+    /// default: what the properties need), invariant, terminals or views; or off.
+    #[arg(long, value_name = "WHAT", env = "ALLWAYS_POR", value_parser = por)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "needed")]
+    por: Option<Reduced>,
+
     /// How many threads to use; 0 for as many as there are cores.
     #[arg(long, value_name = "N", env = "ALLWAYS_THREADS", default_value = "0")]
     #[arg(value_parser = threads, allow_negative_numbers = true)]
@@ -164,6 +170,14 @@ struct Bounds {
     max_memory: Option<u64>,
 }
 
+/// What a reduction is to preserve, if there is to be one.
+#[derive(Clone, Copy)]
+struct Reduced(Option<Por>);
+
+fn por(text: &str) -> Result<Reduced, Error> {
+    parse_por(text).map(Reduced)
+}
+
 impl CheckArgs {
     /// The options that these arguments ask for.
     pub fn options(&self) -> Options {
@@ -171,6 +185,7 @@ impl CheckArgs {
         Options {
             engine: how.engine,
             search: how.search,
+            por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,
             max_states: bounds.max_states,

@@ -8,6 +8,7 @@ pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod goals;
 pub(crate) mod options;
+pub(crate) mod por;
 pub(crate) mod progress;
 pub(crate) mod walk;
 mod watch;
@@ -135,11 +136,23 @@ impl<N: Node> System<N> {
     fn checked(&self, options: &Options) -> Result<Outcome, Error> {
         self.validate()?;
         let budget = Budget::new(options);
+        if options.por.is_some() && (options.engine == Engine::Walk || options.search == Search::Classic)
+        {
+            let what = "a partial order reduction needs engine global and search bfs or dfs";
+            return Err(Error::Options(what.to_owned()));
+        }
         let (name, findings) = match (options.engine, options.search) {
             (Engine::Walk, _) => ("walk", walk::search(self, options, &budget)?),
             (_, Search::Classic) => ("global classic", classic::search(self, options, &budget)?),
-            (_, Search::Bfs) => ("global bfs", global::search(self, options, &budget)?),
-            (_, Search::Dfs) => ("global dfs", global::search(self, options, &budget)?),
+            (_, search) => {
+                let name = match (search, options.por) {
+                    (Search::Dfs, None) => "global dfs",
+                    (Search::Dfs, Some(_)) => "global dfs, reduced",
+                    (_, None) => "global bfs",
+                    (_, Some(_)) => "global bfs, reduced",
+                };
+                (name, global::search(self, options, &budget)?)
+            }
         };
         conclude(self, name, findings, options, &budget)
     }

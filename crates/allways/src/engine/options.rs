@@ -68,6 +68,41 @@ impl FromStr for Search {
     }
 }
 
+/// What a partial order reduction in engine `global` preserves; what it preserves less, it leaves
+/// out more.
+///
+/// ```
+/// assert_eq!("views".parse(), Ok(allways::Por::Views));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Por {
+    /// What the properties need: terminal states if one is a `never_stuck`, otherwise the invariant.
+    #[default]
+    Needed,
+    /// Whether `always` properties hold and `sometimes` properties are reached, and whether a
+    /// handler panics.
+    Invariant,
+    /// That, and all terminal states.
+    Terminals,
+    /// All reachable combinations of views and observer states, and all terminal states.
+    Views,
+}
+
+impl FromStr for Por {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "needed" => Ok(Por::Needed),
+            "invariant" => Ok(Por::Invariant),
+            "terminals" => Ok(Por::Terminals),
+            "views" => Ok(Por::Views),
+            _ => Err(Error::Options(format!(
+                "a reduction cannot preserve `{text}`; choose needed, invariant, terminals or views"
+            ))),
+        }
+    }
+}
+
 /// How to check a system.
 ///
 /// ```
@@ -81,6 +116,9 @@ pub struct Options {
     pub engine: Engine,
     /// The order in which engine `global` explores.
     pub search: Search,
+    /// In engine `global`, follow only one order of events that commute, as long as this is
+    /// preserved; `None` to follow all.
+    pub por: Option<Por>,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
     /// No runs longer than this.
@@ -118,6 +156,7 @@ impl Default for Options {
         Options {
             engine: Engine::Auto,
             search: Search::Bfs,
+            por: None,
             threads: 0,
             max_depth: None,
             max_states: None,
@@ -137,7 +176,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`,
+    /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
     /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
     /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
@@ -186,6 +225,7 @@ impl Options {
         }
         read!("ALLWAYS_ENGINE", t, options.engine = t.parse()?);
         read!("ALLWAYS_SEARCH", t, options.search = t.parse()?);
+        read!("ALLWAYS_POR", t, options.por = parse_por(t)?);
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));
@@ -209,6 +249,25 @@ impl Options {
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             threads => threads,
         }
+    }
+}
+
+/// Reads what a reduction is to preserve; `off` for no reduction, `on` for what the properties need.
+///
+/// ```
+/// use allways::{Por, parse_por};
+/// assert_eq!(parse_por("views"), Ok(Some(Por::Views)));
+/// assert_eq!(parse_por("off"), Ok(None));
+/// ```
+///
+/// # Errors
+///
+/// If the text is none of these.
+pub fn parse_por(text: &str) -> Result<Option<Por>, Error> {
+    match text {
+        "" | "0" | "false" | "no" | "off" => Ok(None),
+        "1" | "true" | "yes" | "on" => Ok(Some(Por::Needed)),
+        _ => text.parse().map(Some),
     }
 }
 

@@ -222,6 +222,8 @@ pub struct Statistics {
     /// Transitions that were counted but not followed, since a step of another node commutes with
     /// them and the state is met the other way.
     pub asleep: Option<u64>,
+    /// Steps that a partial order reduction did not follow.
+    pub left_out: Option<u64>,
     /// How often user handlers ran to find out what a step does.
     pub handler_executions: Option<u64>,
     /// How often they ran again for the determinism guard.
@@ -255,6 +257,33 @@ pub struct Statistics {
     pub peak_memory_bytes: Option<u64>,
     /// The probability that two global states were taken for one.
     pub collision_probability: Option<f64>,
+}
+
+impl Statistics {
+    /// Adds what a second search after this one has cost, over the same local space.
+    pub(crate) fn add(&mut self, second: &Statistics) {
+        let add = |one: &mut Option<u64>, other: Option<u64>| {
+            *one = one.zip(other).map(|(one, other)| one + other);
+        };
+        add(&mut self.unique_states, second.unique_states);
+        add(&mut self.generated_states, second.generated_states);
+        add(&mut self.transitions, second.transitions);
+        add(&mut self.left_out, second.left_out);
+        add(&mut self.memo_lookups, second.memo_lookups);
+        add(&mut self.memo_misses, second.memo_misses);
+        add(&mut self.stack_pushes, second.stack_pushes);
+        self.handler_executions = second.handler_executions;
+        self.guard_executions = second.guard_executions;
+        self.local_states = second.local_states;
+        self.local_events = second.local_events;
+        self.user_time = second.user_time;
+        self.frontier = second.frontier;
+        self.depth = self.depth.max(second.depth);
+        self.collision_probability = self
+            .collision_probability
+            .zip(second.collision_probability)
+            .map(|(one, other)| one + other);
+    }
 }
 
 /// What a check ends in.

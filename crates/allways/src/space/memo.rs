@@ -305,10 +305,26 @@ impl<'s> Memo<'s> {
     /// `states`: [`NOTHING`], [`STUTTER`], or a place for [`Memo::step`].
     #[inline]
     pub fn code(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
-        match self.quick_code(states, event) {
-            UNKNOWN => self.learn_steps(states, event),
-            code => Ok(code),
+        self.code_at(states[self.layout.event_node(event)], event)
+    }
+
+    /// The same when its node is in this state.
+    #[inline]
+    pub fn code_at(&mut self, state: StateId, event: EventId) -> Result<u32, Error> {
+        match self.codes.get(state, event) {
+            Some(code) => Ok(code),
+            None => self.learn_steps(state, event),
         }
+    }
+
+    /// How many steps an event has whose code is this.
+    #[inline]
+    pub fn results(&self, code: u32) -> u32 {
+        if code < FIRST {
+            return 0;
+        }
+        let steps = &self.steps[(code - FIRST) as usize..];
+        1 + steps.iter().take_while(|step| step.flags & flag::LAST == 0).count() as u32
     }
 
     /// The same, [`UNKNOWN`] where it has to be found out.
@@ -318,10 +334,9 @@ impl<'s> Memo<'s> {
     }
 
     #[cold]
-    fn learn_steps(&mut self, states: &[StateId], event: EventId) -> Result<u32, Error> {
+    fn learn_steps(&mut self, state: StateId, event: EventId) -> Result<u32, Error> {
         let info = self.event(event);
         let (node, local) = (self.layout.event_node(event), self.layout.event_local(event));
-        let state = states[node];
         if self.inert(node, state).has(event) {
             return Ok(NOTHING);
         }
@@ -511,6 +526,12 @@ impl<'s> Memo<'s> {
         let holds = self.space.test(property, &views)?;
         self.tests[property].known[usize::from(holds)].insert(hash);
         Ok(holds)
+    }
+
+    /// For each property, what it sees of a node in this state.
+    pub fn views_at(&mut self, node: usize, state: StateId) -> &[u32] {
+        let known = self.state(node, state);
+        self.views_of(known)
     }
 
     fn views(&mut self, property: usize, states: &[StateId]) -> Vec<u32> {

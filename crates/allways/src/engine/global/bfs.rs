@@ -204,8 +204,8 @@ impl<'a> Breadth<'a> {
             let Member { fingerprint, place, mark, .. } = batch.states[index];
             let (vector, first) = (batch.vector(index), candidates.len());
             let number = index as u32;
-            let expander = &mut self.worker.expander;
-            let expansion = expander.expand(vector, fingerprint, mark, number, &mut candidates)?;
+            let expansion =
+                self.worker.expand(vector, fingerprint, mark, number, &mut candidates)?;
             unlisted += expansion.stutters + expansion.asleep;
             asleep += expansion.asleep;
             let found = &candidates[first..];

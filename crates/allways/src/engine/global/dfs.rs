@@ -291,7 +291,7 @@ impl<'a> Depth<'a> {
             let at_bound = depth >= shared.budget.max_depth;
             // What lies beyond the depth bound is all looked at.
             let mark = if at_bound { Mark::NONE } else { state.mark };
-            let expansion = self.worker.expander.expand(
+            let expansion = self.worker.expand(
                 vector,
                 state.fingerprint,
                 mark,

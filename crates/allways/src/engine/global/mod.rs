@@ -16,10 +16,12 @@ mod rebuild;
 mod worker;
 
 use super::budget::Budget;
-use super::options::{Options, Search};
+use super::options::{Options, Por, Search};
+use super::por::{Plan, Preserve, minds_terminals, ranks::Ranks};
 use super::{Findings, Found, Terminal, nothing_left};
 use crate::error::Error;
 use crate::model::node::Node;
+use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::Statistics;
 use crate::space::Space;
@@ -45,12 +47,80 @@ pub(crate) fn search<N: Node>(
             exact: options.exact,
         },
     )?;
-    let mut findings = explore(&space, options, budget, symmetry)?;
+    if let Some(por) = options.por {
+        // The local space knows states that are not reachable, so it knows nothing of coverage.
+        return reduced(&space, options, por, budget, symmetry);
+    }
+    let mut findings = explore(&space, options, budget, symmetry, None)?;
     if options.verify_aux {
         space.verify_aux()?;
     }
     findings.tally = Some(space.tally());
     findings.constant = space.constant_reads();
+    Ok(findings)
+}
+
+/// A search that follows only what has to be followed to preserve what is asked for.
+///
+/// What a `sometimes` property needs is known only once it has been witnessed, and most are on the way to
+/// other things. So the first search looks at the other properties; a second one looks for those
+/// that it has not witnessed, and for nothing else.
+fn reduced(
+    space: &dyn Space,
+    options: &Options,
+    por: Por,
+    budget: &Budget,
+    symmetry: Option<&[Vec<usize>]>,
+) -> Result<Findings, Error> {
+    let layout = space.layout();
+    let refuse = |why: String| Err(Error::Options(format!("{why} in a reduced search")));
+    if options.verify_aux {
+        let why = "auxiliary fields cannot be verified, since states are looked at that may not be reachable,";
+        return refuse(why.to_owned());
+    }
+    let preserve = match por {
+        Por::Needed if minds_terminals(layout) => Preserve::Terminals,
+        Por::Needed => Preserve::Invariant,
+        Por::Invariant => {
+            let stuck = layout.properties.iter().position(|(k, _)| *k == PropertyKind::NeverStuck);
+            if let Some(property) = stuck {
+                let name = space.property_name(property);
+                let why = format!(
+                    "property `{name}` needs terminal states, which --por=invariant does not preserve; use --por=terminals"
+                );
+                return Err(Error::Options(why));
+            }
+            Preserve::Invariant
+        }
+        Por::Terminals => Preserve::Terminals,
+        Por::Views => Preserve::Views,
+    };
+    let mut plan = Plan { preserve, ranks: Ranks::new(space), always: true, wanted: Vec::new() };
+    let mut findings = explore(space, options, budget, symmetry, Some(&plan))?;
+    let over = findings.violation.is_some() || findings.bound.is_some() || findings.stopped_early;
+    if over || preserve == Preserve::Views {
+        return Ok(findings);
+    }
+    let kinds = layout.properties.iter().enumerate();
+    let unseen = kinds.filter(|(property, (kind, _))| {
+        *kind == PropertyKind::Sometimes && findings.witnesses[*property].is_none()
+    });
+    plan.wanted = unseen.map(|(property, _)| property).collect();
+    if plan.wanted.is_empty() {
+        return Ok(findings);
+    }
+    plan.preserve = Preserve::Invariant;
+    plan.always = false;
+    let second = explore(space, options, budget, symmetry, Some(&plan))?;
+    for (first, second) in findings.witnesses.iter_mut().zip(second.witnesses) {
+        *first = first.take().or(second);
+    }
+    let kinds = layout.properties.iter().zip(&findings.witnesses);
+    let witnessed = kinds.map(|((kind, _), run)| (*kind, run.is_some()));
+    findings.stopped_early = nothing_left(witnessed);
+    findings.bound = second.bound;
+    findings.violation = second.violation;
+    findings.statistics.add(&second.statistics);
     Ok(findings)
 }
 
@@ -84,10 +154,11 @@ fn explore(
     options: &Options,
     budget: &Budget,
     symmetry: Option<&[Vec<usize>]>,
+    por: Option<&Plan>,
 ) -> Result<Findings, Error> {
     let threads = options.thread_count().max(1);
     let breadth_first = options.search != Search::Dfs;
-    let shared = Shared::new(space, budget, threads, options.exact, symmetry, breadth_first);
+    let shared = Shared::new(space, budget, threads, options.exact, symmetry, por, breadth_first);
     match options.search {
         Search::Dfs => dfs::search(&shared)?,
         Search::Bfs | Search::Classic => bfs::search(&shared)?,
@@ -160,6 +231,7 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
         generated_states: Some(generated),
         transitions: Some(generated.saturating_sub(shared.initial.load(Relaxed))),
         asleep: Some(shared.asleep.load(Relaxed)),
+        left_out: shared.por.is_some().then(|| shared.left_out.load(Relaxed)),
         handler_executions: Some(costs.handler_executions),
         guard_executions: Some(costs.guard_executions),
         memo_lookups: Some(shared.lookups.load(Relaxed)),
@@ -171,7 +243,8 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
             true => unique.saturating_sub(shared.expanded.load(Relaxed)),
             false => 0,
         }),
-        levels: levels(shared, unique),
+        // A reduced search does not meet all that is as near.
+        levels: if shared.por.is_some() { Vec::new() } else { levels(shared, unique) },
         stack_pushes: depth_first.then(|| shared.stack_pushes.load(Relaxed)),
         user_time: Some(Duration::from_nanos(costs.user_nanos)),
         // Among n states each pair collides with probability 2^-64.

@@ -3,8 +3,9 @@
 
 use crate::engine::budget::Budget;
 use crate::engine::commute::Mark;
-use crate::engine::expand::{Candidate, Expander, Touches};
+use crate::engine::expand::{Candidate, Expander, Expansion, Touches};
 use crate::engine::goals::{Goals, Sightings};
+use crate::engine::por::{Plan, Reducer};
 use crate::engine::{FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
@@ -55,6 +56,8 @@ pub(crate) struct Shared<'a> {
     pub budget: &'a Budget,
     pub threads: usize,
     pub groups: Option<&'a [Vec<usize>]>,
+    /// What a reduced search preserves, if it is one.
+    pub por: Option<&'a Plan>,
     pub table: Table,
     pub exact: Option<ExactSet>,
     /// Set when the search is over: nobody need go on.
@@ -66,6 +69,8 @@ pub(crate) struct Shared<'a> {
     pub generated: AtomicU64,
     /// How many of them were not followed: see [`commute`](crate::engine::commute).
     pub asleep: AtomicU64,
+    /// How many steps a reduction has left out: see [`por`](crate::engine::por).
+    pub left_out: AtomicU64,
     /// What would have been generated beyond the depth bound.
     pub probed: AtomicU64,
     /// How many initial states there are.
@@ -105,6 +110,7 @@ impl<'a> Shared<'a> {
         threads: usize,
         exact: bool,
         groups: Option<&'a [Vec<usize>]>,
+        por: Option<&'a Plan>,
         breadth_first: bool,
     ) -> Self {
         let properties = space.layout().properties.len();
@@ -113,6 +119,7 @@ impl<'a> Shared<'a> {
             budget,
             threads,
             groups,
+            por,
             table: Table::new(threads),
             exact: exact.then(ExactSet::new),
             over: AtomicBool::new(false),
@@ -121,6 +128,7 @@ impl<'a> Shared<'a> {
                 && space.layout().properties.iter().any(|(k, _)| *k == PropertyKind::NeverStuck),
             generated: AtomicU64::new(0),
             asleep: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
             probed: AtomicU64::new(0),
             initial: AtomicU64::new(0),
             depth: AtomicU64::new(0),
@@ -247,6 +255,7 @@ pub(crate) struct Worker<'a> {
     pub shared: &'a Shared<'a>,
     pub expander: Expander<'a>,
     symmetry: Option<Symmetry<'a>>,
+    reducer: Option<Reducer<'a>>,
     next: Vec<u32>,
     found: Vec<u32>,
     sorted: Vec<u32>,
@@ -272,6 +281,7 @@ impl<'a> Worker<'a> {
             shared,
             expander: Expander::new(shared.space, shared.exact.is_some()),
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
+            reducer: shared.por.map(|plan| Reducer::new(plan, shared.space.layout())),
             next: Vec::new(),
             found: Vec::new(),
             sorted: Vec::new(),
@@ -280,6 +290,26 @@ impl<'a> Worker<'a> {
             told_bytes: 0,
             goals: Goals::new(shared.space),
         }
+    }
+
+    /// Appends everything that may happen in `vector` and must be followed to `candidates`.
+    #[inline]
+    pub fn expand(
+        &mut self,
+        vector: &[u32],
+        fingerprint: u64,
+        mark: Mark,
+        parent: u32,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<Expansion, Error> {
+        let Some(reducer) = &mut self.reducer else {
+            return self.expander.expand(vector, fingerprint, mark, parent, candidates);
+        };
+        let first = candidates.len();
+        // A mark tells what is followed elsewhere, which a reduction does not promise.
+        let found = self.expander.expand(vector, fingerprint, Mark::NONE, parent, candidates)?;
+        reducer.reduce(&mut self.expander, vector, &self.shared.witnessed, first, candidates);
+        Ok(found)
     }
 
     /// Whether fingerprints alone decide what is new; otherwise vectors must be made first.
@@ -614,6 +644,8 @@ impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.shared.lookups.fetch_add(self.expander.memo.lookups, Relaxed);
         self.shared.misses.fetch_add(self.expander.memo.misses, Relaxed);
+        let left_out = self.reducer.as_ref().map_or(0, |reducer| reducer.left_out);
+        self.shared.left_out.fetch_add(left_out, Relaxed);
         self.shared.terminal.fetch_add(self.terminal.judged, Relaxed);
         self.shared.withheld.fetch_add(self.terminal.withheld, Relaxed);
     }

@@ -1,0 +1,676 @@
+//! The local fixpoint: everything that can happen before the events of a set do, and more.
+//!
+//! It starts at a global state. Every node has the state that it is in; every event in flight is
+//! available, but for those of the set `T`. Then each node handles each event that is available to it in
+//! each state that it is known to have: the states that it comes to and the events that are sent are
+//! added, until nothing is new. Nodes do not wait for each other and little is consumed, so
+//! this is more than can happen, never less: LMC's exploration (its figure 9) restarted at a state.
+//!
+//! One thing is known of what is consumed. An event is *single* if there is at most one of it in any run:
+//! one in flight at the start and nobody sends another, or only the handling of one other single event
+//! sends it, once. Of each state the fixpoint keeps which single events every way to it has used up; those
+//! are not handled there. So a call that the driver makes once is not handled again and again, and a node that
+//! keeps a history has an end.
+//!
+//! As each pair of a state and an event is looked at, it is tested whether the event commutes with those
+//! events of `T` that the same node handles. Where it does not, `T` has to grow: each state and event
+//! remembers its *root*, the event possible at the start that it derives from.
+
+use crate::engine::expand::{Candidate, Kind};
+use crate::error::Error;
+use crate::model::network::NetworkKind;
+use crate::space::memo::{FIRST, Memo, MemoStep, flag};
+use crate::space::vector::Layout;
+use crate::space::{EventId, StateId};
+use rustc_hash::FxHashSet;
+
+/// So many pairs of a state and an event are looked at before a fixpoint is given up.
+pub(super) const MAX_PAIRS: usize = 1 << 15;
+/// No more groups than a set has bits.
+pub(super) const MAX_GROUPS: usize = 128;
+
+/// The sender of what is in flight at the start.
+const START: EventId = EventId::MAX;
+/// The sender of what is not single.
+const MANY: EventId = EventId::MAX - 1;
+
+/// A set of groups.
+pub(super) type Set = u128;
+
+/// The number of a group; [`NO_ROOT`] for what was there at the start.
+pub(super) type Root = u8;
+pub(super) const NO_ROOT: Root = u8::MAX;
+
+/// All that may happen with one event in the state where a fixpoint starts: a message delivered, with a
+/// copy kept or not, or lost; every result of a handler that chooses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub event: EventId,
+    pub node: u16,
+    /// Whether it is more than a fault.
+    pub goes_on: bool,
+    /// How many candidates it has.
+    pub size: u32,
+}
+
+/// How a fixpoint ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// Every event of `T` commutes with everything else.
+    Commutes,
+    /// One does not: this group has to be in `T`, too.
+    Add(Root),
+    /// Too much for a fixpoint.
+    Explodes,
+}
+
+/// What a node may come to.
+#[derive(Default)]
+struct Part {
+    states: Vec<StateId>,
+    state_roots: Vec<Root>,
+    state_places: Places,
+    /// For each state, which of the first events every way to it has used up: a bit for each.
+    used: Vec<u64>,
+    events: Vec<EventId>,
+    event_roots: Vec<Root>,
+    /// For each event, the event whose handling sends it: [`START`], or [`MANY`] if it is not single.
+    senders: Vec<EventId>,
+    event_places: Places,
+    /// States that turned out to be reachable with less used up: events to be handled there.
+    again: Vec<(usize, u64)>,
+    /// So many states and events have been put together.
+    done: (usize, usize),
+    /// The events of `T` that this node handles, and their groups.
+    mine: Vec<(EventId, Root)>,
+    /// From which nodes nothing can arrive before `T`, on an ordered network.
+    shut: u128,
+}
+
+/// A fixpoint, reused from state to state.
+pub(super) struct Fixpoint {
+    parts: Vec<Part>,
+    number: u32,
+    pairs: usize,
+    /// Give up after so many pairs.
+    max_pairs: usize,
+    /// Events that were taken to be single once and turned out not to be.
+    not_single: FxHashSet<EventId>,
+    /// Whether messages may be single.
+    consumes: bool,
+    /// The steps of each node, from state to state, if they are asked for.
+    pub edges: Option<Vec<(usize, StateId, StateId)>>,
+    /// The groups of `T` that something may disable, with the root of what does.
+    pub disabled: Vec<(Root, Root)>,
+    /// The first thing outside `T` that a property can see, by its root.
+    pub visible: Option<Root>,
+    /// The first handler outside `T` that panics, by its root.
+    pub panics: Option<Root>,
+    /// What observers may see of things outside `T`, with roots.
+    pub feeds: Vec<(u32, Root)>,
+}
+
+impl Fixpoint {
+    pub fn new(layout: &Layout, max_pairs: usize) -> Self {
+        Fixpoint {
+            parts: (0..layout.nodes).map(|_| Part::default()).collect(),
+            number: 0,
+            pairs: 0,
+            max_pairs,
+            not_single: FxHashSet::default(),
+            consumes: false,
+            edges: None,
+            disabled: Vec::new(),
+            visible: None,
+            panics: None,
+            feeds: Vec::new(),
+        }
+    }
+
+    /// The states that a node may come to, the one that it is in first.
+    pub fn states(&self, node: usize) -> &[StateId] {
+        &self.parts[node].states
+    }
+
+    /// The events that are available, each with whether it is single.
+    pub fn events(&self) -> impl Iterator<Item = (EventId, bool)> {
+        let events = self.parts.iter().flat_map(|part| part.events.iter().zip(&part.senders));
+        events.map(|(event, sender)| (*event, *sender != MANY))
+    }
+
+    /// What the state at this place of a node's states derives from.
+    pub fn root(&self, node: usize, place: usize) -> Root {
+        self.parts[node].state_roots[place]
+    }
+
+    /// Computes everything that may happen in `vector` before an event of `set` does. Without groups, roots
+    /// mean nothing.
+    pub fn compute(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+        set: Set,
+    ) -> Result<End, Error> {
+        loop {
+            let wrong = self.not_single.len();
+            self.begin(memo, layout, vector, groups, set);
+            let end = self.complete(memo, layout, vector, groups)?;
+            // Each time, one event more is known not to be single.
+            if end != End::Explodes || self.not_single.len() == wrong {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn complete(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+    ) -> Result<End, Error> {
+        let crashes = layout.faults(vector).crashes > 0;
+        let mut idle = 0;
+        let mut node = 0;
+        while idle < layout.nodes {
+            match self.settle(memo, layout, groups, node, crashes)? {
+                None => idle += 1,
+                Some(End::Commutes) => idle = 0,
+                Some(end) => return Ok(end),
+            }
+            node = (node + 1) % layout.nodes;
+        }
+        Ok(End::Commutes)
+    }
+
+    fn begin(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+        set: Set,
+    ) {
+        self.number = self.number.wrapping_add(1);
+        self.pairs = 0;
+        self.disabled.clear();
+        self.visible = None;
+        self.panics = None;
+        self.feeds.clear();
+        for (node, part) in self.parts.iter_mut().enumerate() {
+            if self.number == 0 {
+                part.state_places.0.fill((0, 0));
+                part.event_places.0.fill((0, 0));
+            }
+            part.states.clear();
+            part.state_roots.clear();
+            part.events.clear();
+            part.event_roots.clear();
+            part.used.clear();
+            part.senders.clear();
+            part.again.clear();
+            part.mine.clear();
+            part.done = (0, 0);
+            part.shut = 0;
+            part.states.push(vector[layout.node_base + node]);
+            part.state_roots.push(NO_ROOT);
+            part.used.push(0);
+        }
+        self.number = self.number.max(1);
+        let number = self.number;
+        for part in &mut self.parts {
+            part.state_places.set(part.states[0], number, 0);
+        }
+        for (at, group) in groups.iter().enumerate() {
+            if set >> at & 1 == 1 {
+                let part = &mut self.parts[usize::from(group.node)];
+                part.mine.push((group.event, at as Root));
+                // An event of the set is never available: as if it were known already.
+                part.event_places.set(layout.event_local(group.event), number, NO_PLACE);
+            }
+        }
+        self.consumes = layout.network != NetworkKind::Duplicating
+            && layout.faults(vector).duplications == 0;
+        for &event in layout.flight(vector) {
+            self.add_event(memo, layout, event, NO_ROOT, START);
+        }
+        if layout.network == NetworkKind::Ordered {
+            self.add_queues(memo, layout, vector, groups, set);
+        }
+    }
+
+    /// What is in the queues: all of it, but for what has to wait for an event of the set.
+    fn add_queues(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+        set: Set,
+    ) {
+        for (pair, &queue) in vector[layout.queue_base..layout.ends_base].iter().enumerate() {
+            let (from, to) = (pair / layout.nodes, pair % layout.nodes);
+            let Some(head) = memo.head(queue) else { continue };
+            let group = groups.iter().position(|group| group.event == head);
+            match group {
+                Some(group) if set >> group & 1 == 1 => {
+                    if from < 128 {
+                        self.parts[to].shut |= 1 << from;
+                    }
+                }
+                _ => {
+                    self.add_event(memo, layout, head, NO_ROOT, START);
+                    // What is behind the first can happen only after it.
+                    let root = group.map_or(NO_ROOT, |group| group as Root);
+                    for event in memo.space.queues().content(queue).into_iter().skip(1) {
+                        self.add_event(memo, layout, event, root, START);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes an event available that this other one sends; false if it was taken to be single and is
+    /// not: then this fixpoint is wrong.
+    fn add_event(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        event: EventId,
+        root: Root,
+        sender: EventId,
+    ) -> bool {
+        let part = &mut self.parts[layout.event_node(event)];
+        let local = layout.event_local(event);
+        let Some(at) = part.event_places.get(local, self.number) else {
+            part.event_places.set(local, self.number, part.events.len() as u32);
+            let info = memo.event(event);
+            let single = (self.consumes || !info.is_message())
+                && part.events.len() < 64
+                && !self.not_single.contains(&event);
+            part.events.push(event);
+            part.event_roots.push(root);
+            part.senders.push(if single { sender } else { MANY });
+            return true;
+        };
+        // One of the set is known, but not among the events.
+        if at == NO_PLACE {
+            return true;
+        }
+        let at = at as usize;
+        match part.senders[at] {
+            MANY => true,
+            known if known == sender && known != START => true,
+            _ if sender == START => {
+                // Nothing was derived from it yet.
+                part.senders[at] = MANY;
+                true
+            }
+            _ => {
+                self.not_single.insert(event);
+                false
+            }
+        }
+    }
+
+    /// The place of an event among those that its node has, if it is single.
+    fn single(&self, layout: &Layout, node: usize, event: EventId) -> Option<usize> {
+        let part = &self.parts[node];
+        let at = part.event_places.get(layout.event_local(event), self.number)? as usize;
+        (*part.senders.get(at)? != MANY).then_some(at)
+    }
+
+    /// Puts together what a node has not put together yet; nothing if there is nothing.
+    fn settle(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        node: usize,
+        crashes: bool,
+    ) -> Result<Option<End>, Error> {
+        let mut any = None;
+        loop {
+            if let Some((place, events)) = self.parts[node].again.pop() {
+                for at in (0..64).filter(|at| events >> at & 1 == 1) {
+                    let part = &self.parts[node];
+                    if at < part.done.1 && place < part.done.0 {
+                        let event = (part.events[at], part.event_roots[at]);
+                        let end = self.pair(memo, layout, groups, (node, place), event)?;
+                        if end != End::Commutes {
+                            return Ok(Some(end));
+                        }
+                    }
+                }
+                any = Some(End::Commutes);
+                continue;
+            }
+            let part = &self.parts[node];
+            let (states, events) = part.done;
+            if events < part.events.len() {
+                let (event, root) = (part.events[events], part.event_roots[events]);
+                self.parts[node].done.1 += 1;
+                for place in 0..states {
+                    let end = self.pair(memo, layout, groups, (node, place), (event, root))?;
+                    if end != End::Commutes {
+                        return Ok(Some(end));
+                    }
+                }
+            } else if states < part.states.len() {
+                let state = part.states[states];
+                self.parts[node].done.0 += 1;
+                for at in 0..events {
+                    let part = &self.parts[node];
+                    let event = (part.events[at], part.event_roots[at]);
+                    let end = self.pair(memo, layout, groups, (node, states), event)?;
+                    if end != End::Commutes {
+                        return Ok(Some(end));
+                    }
+                }
+                let end = self.inside(memo, layout, groups, (node, states), state, crashes)?;
+                if end != End::Commutes {
+                    return Ok(Some(end));
+                }
+            } else {
+                return Ok(any);
+            }
+            any = Some(End::Commutes);
+        }
+    }
+
+    /// What can happen in a state without anything in flight.
+    fn inside(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, place): (usize, usize),
+        state: StateId,
+        crashes: bool,
+    ) -> Result<End, Error> {
+        let crash = (crashes && memo.is_up(node, state)).then(|| memo.space.crash(node));
+        let inside = memo.internal(node, state);
+        for at in inside.map(Some).chain([None]) {
+            let event = match at {
+                Some(at) => memo.internal_event(at),
+                None => match crash {
+                    Some(crash) => crash,
+                    None => break,
+                },
+            };
+            if self.parts[node].mine.iter().all(|(mine, _)| *mine != event) {
+                let end = self.pair(memo, layout, groups, (node, place), (event, NO_ROOT))?;
+                if end != End::Commutes {
+                    return Ok(end);
+                }
+            }
+        }
+        Ok(End::Commutes)
+    }
+
+    /// A node handles an event outside `T` in one of its states.
+    fn pair(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, place): (usize, usize),
+        (event, event_root): (EventId, Root),
+    ) -> Result<End, Error> {
+        let state = self.parts[node].states[place];
+        self.pairs += 1;
+        if self.pairs > self.max_pairs {
+            return Ok(End::Explodes);
+        }
+        if memo.inert(node, state).has(event) {
+            return Ok(End::Commutes);
+        }
+        let single = self.single(layout, node, event);
+        let used = self.parts[node].used[place];
+        if single.is_some_and(|at| used >> at & 1 == 1) {
+            return Ok(End::Commutes);
+        }
+        let used = used | single.map_or(0, |at| 1 << at);
+        let sender = if single.is_some() { event } else { MANY };
+        let mut code = memo.code_at(state, event)?;
+        if code < FIRST {
+            return Ok(End::Commutes);
+        }
+        let root = match (event_root, self.parts[node].state_roots[place]) {
+            (NO_ROOT, NO_ROOT) if groups.is_empty() => 0,
+            (NO_ROOT, NO_ROOT) => {
+                match groups.iter().position(|group| group.event == event) {
+                    Some(group) => group as Root,
+                    // It is no step here: nothing changes but what an observer may see, and that does
+                    // not move. Whether it is one later depends on what else observers see.
+                    None => return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes }),
+                }
+            }
+            (NO_ROOT, root) => root,
+            (root, _) => root,
+        };
+        for at in 0..self.parts[node].mine.len() {
+            let (mine, group) = self.parts[node].mine[at];
+            match commute(memo, layout, state, event, mine)? {
+                Commute::Always => {}
+                Commute::Disables => self.disabled.push((group, root)),
+                Commute::Not => return Ok(End::Add(root)),
+            }
+        }
+        loop {
+            let step = *memo.step(code);
+            if step.flags & flag::PANIC != 0 {
+                self.panics.get_or_insert(root);
+                self.visible.get_or_insert(root);
+            } else {
+                if let Some(edges) = &mut self.edges {
+                    edges.push((node, state, step.next));
+                }
+                if !self.step(memo, layout, node, &step, root, (used, sender)) {
+                    return Ok(End::Explodes);
+                }
+            }
+            if step.flags & flag::LAST != 0 {
+                return Ok(End::Commutes);
+            }
+            code += 1;
+        }
+    }
+
+    /// What comes of a step of an event, with which these are used up; false if the fixpoint is wrong.
+    fn step(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        node: usize,
+        step: &MemoStep,
+        root: Root,
+        (used, sender): (u64, EventId),
+    ) -> bool {
+        if step.flags & flag::VIEWS != 0 || step.feed != 0 {
+            self.visible.get_or_insert(root);
+        }
+        if step.feed != 0 && self.feeds.iter().all(|(feed, _)| *feed != step.feed) {
+            self.feeds.push((step.feed, root));
+        }
+        let part = &mut self.parts[node];
+        match part.state_places.get(step.next, self.number) {
+            None => {
+                part.state_places.set(step.next, self.number, part.states.len() as u32);
+                part.states.push(step.next);
+                part.state_roots.push(root);
+                part.used.push(used);
+            }
+            Some(place) => {
+                let place = place as usize;
+                let before = part.used[place];
+                if before & !used != 0 {
+                    part.used[place] = before & used;
+                    part.again.push((place, before & !used));
+                }
+            }
+        }
+        for index in 0..memo.sends(step).len() {
+            let event = memo.sends(step)[index];
+            let shut = self.parts[layout.event_node(event)].shut;
+            if node < 128 && shut >> node & 1 == 1 && memo.event(event).is_message() {
+                continue;
+            }
+            let twice = memo.sends(step)[..index].contains(&event);
+            let sender = if twice { MANY } else { sender };
+            if !self.add_event(memo, layout, event, root, sender) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// A place for what has none.
+const NO_PLACE: u32 = u32::MAX;
+
+/// For numbers of states or events, the number of the fixpoint that knows them, and their place there.
+#[derive(Default)]
+struct Places(Vec<(u32, u32)>);
+
+impl Places {
+    #[inline]
+    fn get(&self, at: u32, number: u32) -> Option<u32> {
+        self.0.get(at as usize).filter(|known| known.0 == number).map(|known| known.1)
+    }
+
+    #[inline]
+    fn set(&mut self, at: u32, number: u32, place: u32) {
+        let at = at as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1 + at / 2, (0, 0));
+        }
+        self.0[at] = (number, place);
+    }
+}
+
+/// Whether observers see anything of an event with this code.
+fn feeds(memo: &Memo<'_>, code: u32) -> bool {
+    (code..code + memo.results(code)).any(|code| memo.step(code).feed != 0)
+}
+
+/// How an event outside a set and one of the set go together in a state of their node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Commute {
+    /// Both orders are possible and lead to the same.
+    Always,
+    /// After the event outside, the one of the set is not possible any more, or not in every way.
+    /// Whatever is possible of it leads to the same in both orders.
+    Disables,
+    Not,
+}
+
+/// Whether an event `a` and an event `t` of one node, handled in `state`, commute: whenever `a` and then
+/// `t` can be handled, so can `t` and then `a`, to the same state, each sending and feeding the same.
+fn commute(
+    memo: &mut Memo<'_>,
+    layout: &Layout,
+    state: StateId,
+    a: EventId,
+    t: EventId,
+) -> Result<Commute, Error> {
+    let first_a = memo.code_at(state, a)?;
+    let first_t = memo.code_at(state, t)?;
+    let mut result = Commute::Always;
+    let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
+    for i in 0..count_a {
+        let after_a = *memo.step(first_a + i);
+        if after_a.flags & flag::PANIC != 0 {
+            return Ok(Commute::Not);
+        }
+        let then_t = memo.code_at(after_a.next, t)?;
+        let count = memo.results(then_t);
+        if count > count_t {
+            return Ok(Commute::Not);
+        }
+        if count < count_t {
+            result = Commute::Disables;
+        }
+        for k in 0..count {
+            let (here, there) = (*memo.step(first_t + k), *memo.step(then_t + k));
+            if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
+                return Ok(Commute::Not);
+            }
+            let then_a = memo.code_at(here.next, a)?;
+            if memo.results(then_a) <= i {
+                return Ok(Commute::Not);
+            }
+            let late_a = *memo.step(then_a + i);
+            if late_a.flags & flag::PANIC != 0
+                || late_a.next != there.next
+                || late_a.feed != after_a.feed
+                || (late_a.feed != 0 && here.feed != 0)
+                || memo.sends(&late_a) != memo.sends(&after_a)
+                || memo.sends(&here) != memo.sends(&there)
+                || share_a_queue(memo, layout, &here, &after_a)
+            {
+                return Ok(Commute::Not);
+            }
+        }
+    }
+    // A handler that panics ends the run: the other order does not have to be possible, but the panic
+    // itself must not get lost.
+    for k in 0..count_t {
+        if memo.step(first_t + k).flags & flag::PANIC != 0 {
+            return Ok(Commute::Not);
+        }
+    }
+    Ok(result)
+}
+
+/// Whether two steps of one node put messages into the same queue: then their order can be told.
+fn share_a_queue(memo: &mut Memo<'_>, layout: &Layout, one: &MemoStep, other: &MemoStep) -> bool {
+    if layout.network != NetworkKind::Ordered || !one.has_sends() || !other.has_sends() {
+        return false;
+    }
+    let mut to: u128 = 0;
+    let mut shares = false;
+    for (step, first) in [(one, true), (other, false)] {
+        for index in 0..memo.sends(step).len() {
+            let event = memo.sends(step)[index];
+            if memo.event(event).is_message() {
+                let bit = 1 << layout.event_node(event).min(127);
+                shares |= !first && to & bit != 0;
+                to |= if first { bit } else { 0 };
+            }
+        }
+    }
+    shares
+}
+
+/// Sorts candidates into groups; nothing if there are too many, or if something happens that concerns
+/// all nodes at once.
+pub(super) fn group(
+    layout: &Layout,
+    candidates: &[Candidate],
+    groups: &mut Vec<Group>,
+    of: &mut Vec<Root>,
+) -> bool {
+    groups.clear();
+    of.clear();
+    for candidate in candidates {
+        if matches!(candidate.kind, Kind::Partition | Kind::Heal) {
+            return false;
+        }
+        let at = match groups.iter().position(|group| group.event == candidate.event) {
+            Some(at) => at,
+            None => {
+                let node = layout.event_node(candidate.event) as u16;
+                groups.push(Group { event: candidate.event, node, goes_on: false, size: 0 });
+                groups.len() - 1
+            }
+        };
+        groups[at].size += 1;
+        groups[at].goes_on |=
+            matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
+        of.push(at.min(usize::from(NO_ROOT)) as Root);
+    }
+    groups.len() <= MAX_GROUPS
+}

@@ -1,0 +1,316 @@
+//! Partial order reduction inside the stateful search: stubborn sets for message-passing nodes.
+//!
+//! In a state `s` not all that may happen has to be followed: a set `T` of the events possible there is
+//! enough, if whatever else can happen before them commutes with them. What can happen before them is
+//! over-approximated by a local fixpoint restarted at `s` ([`fixpoint`]), so the reduction knows what
+//! handlers really do, in every state in which they may be asked, and no analysis of code is needed. `T`
+//! grows from one event: where an event outside of it does not commute with one of its own, the event of
+//! `s` that it derives from is added. If `T` becomes everything, nothing was gained and nothing lost.
+//!
+//! **Words.** A *run outside `T`* is a sequence of events from `s` none of which is in `T`; all its local
+//! states, its events and its views are in the fixpoint `C(T)`. `T` is *valid* if for every
+//! run `u` outside `T` and every `t` in `T`: if `u` and then `t` is possible, then so is `t` and then `u`, to
+//! the same state. That holds if every `t` commutes with every outside event of its node in every
+//! state of that node in `C(T)`: the last event of `u` and `t` can be exchanged, then the one before it. Events of different
+//! nodes always commute, unless observers see both; then neither is left out without the other. `t` is a *key* if
+//! nothing outside `T` disables it: after any run outside `T` it is still possible. Faults draw on
+//! budgets that others may exhaust, so they are never keys.
+//!
+//! A delivery that changes nothing is not a step, so an event may be disabled by another that leaves it in flight.
+//! That is why commuting is tested as "whenever `u·t` is possible", and keys are told apart.
+//!
+//! **Invariants** ([`Por::Invariant`]). A vector of views is *bad* if an `always` property is false of it, or a
+//! `sometimes` property that is still to be witnessed is true of it. If the product of the views in `C(T)` has no
+//! bad vector and no handler in it panics, a valid `T` is enough, even if it is empty. For take a run `w` from `s`
+//! to a bad state. It is not outside `T`, so `w = u·t·v` with a first `t` of `T`, and `t·u·v` leads to the same bad state;
+//! `s·t` is met, and from there a shorter run leads to it. By induction it is met. No condition on cycles is
+//! needed, in whatever order states are expanded, by however many threads.
+//!
+//! **Terminal states** ([`Por::Terminals`]) need a key in `T`: a run outside `T` cannot end in a terminal
+//! state, for the key is possible there. Otherwise the argument is the same. The invariants are kept as above, or as below.
+//!
+//! **All views** ([`Por::Views`]): `T` has a key, and either (A) some key is invisible throughout `C(T)` and
+//! cannot be undone, or (B) nothing outside `T` in `C(T)` is visible. Let `w` lead from `s` to a state with views `x`. If `w`
+//! is not outside `T`, argue as before. If it is, then under B the views in `s` are `x` already. Under A the key `t` can
+//! come first, `s·t·w` has the same views, and the argument goes on at `s·t` with the same `w`. That must not go on
+//! forever: it does not, for the step of `t` in `s` leads its node from one strongly connected component of
+//! its local graph to another ([`ranks`]); no other node moves, so no sequence of such steps is infinite. This replaces the usual conditions
+//! on cycles, which depend on the order of the search.
+//!
+//! **Symmetry**: what is followed in a representative is valid there, and renaming keeps the length
+//! of runs, bad vectors and components; so the arguments go through for classes of states. `Aux` changes nothing: states that differ in it
+//! alone are one. With `--exact` the same is followed.
+//!
+//! What the fixpoint does not cover is followed in full: partitions, more groups of events than a set has
+//! bits, fixpoints that explode, user code that fails in a state that may not be reachable.
+
+mod fixpoint;
+mod product;
+pub(crate) mod ranks;
+
+use super::expand::{Candidate, Expander};
+use crate::model::property::PropertyKind;
+use crate::space::memo::{Memo, flag};
+use crate::space::vector::Layout;
+use fixpoint::{End, Fixpoint, Group, NO_ROOT, Root, Set};
+use product::Products;
+use ranks::Ranks;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What a reduced search preserves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Preserve {
+    /// Whether a bad vector of views is reachable.
+    Invariant,
+    /// That, and all terminal states.
+    Terminals,
+    /// All vectors of views, and all terminal states.
+    Views,
+}
+
+/// What all threads of a reduced search share.
+pub(crate) struct Plan {
+    pub preserve: Preserve,
+    pub ranks: Ranks,
+    /// Whether `always` properties and panics matter to this search.
+    pub always: bool,
+    /// The `sometimes` properties that this search looks for.
+    pub wanted: Vec<usize>,
+}
+
+/// Chooses what has to be followed in a state. One for each thread.
+pub(crate) struct Reducer<'p> {
+    plan: &'p Plan,
+    fixpoint: Fixpoint,
+    products: Products,
+    groups: Vec<Group>,
+    of: Vec<Root>,
+    /// What was left out.
+    pub left_out: u64,
+    /// States in which nothing was.
+    pub in_full: u64,
+}
+
+/// Why a set is not enough, if it is not.
+enum Judged {
+    Enough,
+    Add(Root),
+    /// Nothing is known to help but to follow everything.
+    Never,
+}
+
+impl<'p> Reducer<'p> {
+    pub fn new(plan: &'p Plan, layout: &Layout) -> Self {
+        Reducer {
+            plan,
+            fixpoint: Fixpoint::new(layout, fixpoint::MAX_PAIRS),
+            products: Products::default(),
+            groups: Vec::new(),
+            of: Vec::new(),
+            left_out: 0,
+            in_full: 0,
+        }
+    }
+
+    /// Keeps of the candidates of `vector`, those from `first` on, what has to be followed.
+    pub fn reduce(
+        &mut self,
+        expander: &mut Expander<'_>,
+        vector: &[u32],
+        witnessed: &[AtomicBool],
+        first: usize,
+        candidates: &mut Vec<Candidate>,
+    ) {
+        let layout = expander.layout();
+        let mut groups = std::mem::take(&mut self.groups);
+        let mut of = std::mem::take(&mut self.of);
+        let grouped = fixpoint::group(layout, &candidates[first..], &mut groups, &mut of);
+        let before = candidates.len();
+        if grouped && !groups.is_empty() {
+            let memo = &mut expander.memo;
+            self.products.look_for(layout, self.plan, |p| !witnessed[p].load(Relaxed));
+            if let Some(set) = self.choose(memo, layout, vector, &groups) {
+                let mut index = 0;
+                let mut kept = first;
+                for at in first..candidates.len() {
+                    if set >> of[index] & 1 == 1 {
+                        candidates[kept] = candidates[at];
+                        kept += 1;
+                    }
+                    index += 1;
+                }
+                candidates.truncate(kept);
+            }
+        }
+        self.left_out += (before - candidates.len()) as u64;
+        self.in_full += u64::from(before == candidates.len());
+        self.groups = groups;
+        self.of = of;
+    }
+
+    /// The smallest set that was found to be enough; nothing if that is everything.
+    fn choose(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+    ) -> Option<Set> {
+        let size = |set: Set| -> u32 {
+            (0..groups.len()).filter(|at| set >> at & 1 == 1).map(|at| groups[at].size).sum()
+        };
+        let all: u32 = groups.iter().map(|group| group.size).sum();
+        let mut best: Option<(u32, Set)> = None;
+        if self.plan.preserve == Preserve::Invariant {
+            let grown = self.grow(memo, layout, vector, groups, 0, all, &size);
+            best = grown.map(|set| (size(set), set));
+        }
+        for seed in 0..groups.len() {
+            let limit = best.map_or(all, |(size, _)| size);
+            if limit <= 1 {
+                break;
+            }
+            if self.plan.preserve != Preserve::Invariant && !groups[seed].goes_on {
+                continue;
+            }
+            if let Some(set) = self.grow(memo, layout, vector, groups, 1 << seed, limit, &size) {
+                best = Some((size(set), set));
+            }
+        }
+        best.map(|(_, set)| set)
+    }
+
+    /// Grows a set until it is enough; nothing if it becomes as large as `limit`.
+    fn grow(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+        mut set: Set,
+        limit: u32,
+        size: &impl Fn(Set) -> u32,
+    ) -> Option<Set> {
+        while size(set) < limit {
+            // User code that fails in a state that may not be reachable says nothing about the system.
+            let end = self.fixpoint.compute(memo, layout, vector, groups, set).ok()?;
+            let judged = match end {
+                End::Explodes => return None,
+                End::Add(root) => Judged::Add(root),
+                End::Commutes => self.judge(memo, layout, vector, groups, set),
+            };
+            match judged {
+                Judged::Enough => return Some(set),
+                Judged::Never => return None,
+                Judged::Add(root) if root != NO_ROOT && set >> root & 1 == 0 => set |= 1 << root,
+                Judged::Add(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether a set all of whose events commute with everything outside of it preserves what is asked for.
+    fn judge(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        groups: &[Group],
+        set: Set,
+    ) -> Judged {
+        if let Some(root) = self.seen_on_both_sides(memo, groups, set) {
+            return Judged::Add(root);
+        }
+        let bad = match self.plan.preserve {
+            Preserve::Views => None,
+            _ => Some(self.products.bad(memo, layout, vector, &self.fixpoint)),
+        };
+        if self.plan.preserve == Preserve::Invariant && bad == Some(None) {
+            return Judged::Enough;
+        }
+        // The keys among its groups.
+        let mut keys: Set = 0;
+        for (at, group) in groups.iter().enumerate() {
+            if set >> at & 1 == 1 && group.goes_on {
+                keys |= 1 << at;
+            }
+        }
+        let mut disabler = None;
+        for &(group, root) in &self.fixpoint.disabled {
+            keys &= !(1 << group);
+            disabler.get_or_insert(root);
+        }
+        let root = match bad {
+            Some(root) => root,
+            None => self.fixpoint.visible,
+        };
+        if keys == 0 {
+            let root = if self.plan.preserve == Preserve::Invariant { root } else { disabler };
+            return root.map_or(Judged::Never, Judged::Add);
+        }
+        if bad == Some(None) || self.fixpoint.visible.is_none() {
+            return Judged::Enough;
+        }
+        for (at, group) in groups.iter().enumerate() {
+            if keys >> at & 1 == 1
+                && self.is_invisible(memo, group)
+                && self.cannot_be_undone(memo, layout, vector, group)
+            {
+                return Judged::Enough;
+            }
+        }
+        root.map_or(Judged::Never, Judged::Add)
+    }
+
+    /// If observers see something of the set and something outside of it, what that derives from.
+    fn seen_on_both_sides(&mut self, memo: &mut Memo<'_>, groups: &[Group], set: Set) -> Option<Root> {
+        let &(_, root) = self.fixpoint.feeds.first()?;
+        for (at, group) in groups.iter().enumerate() {
+            if set >> at & 1 == 1 {
+                for place in 0..self.fixpoint.states(usize::from(group.node)).len() {
+                    let state = self.fixpoint.states(usize::from(group.node))[place];
+                    let Ok(code) = memo.code_at(state, group.event) else { return Some(root) };
+                    let mut codes = code..code + memo.results(code);
+                    if codes.any(|code| memo.step(code).feed != 0) {
+                        return Some(root);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether no property sees anything of an event in any state in which its node may handle it.
+    fn is_invisible(&self, memo: &mut Memo<'_>, group: &Group) -> bool {
+        self.fixpoint.states(usize::from(group.node)).iter().all(|&state| {
+            let Ok(code) = memo.code_at(state, group.event) else { return false };
+            (code..code + memo.results(code)).all(|code| {
+                let step = memo.step(code);
+                step.flags & (flag::VIEWS | flag::PANIC) == 0 && step.feed == 0
+            })
+        })
+    }
+
+    /// Whether a step of an event leads its node to where it never comes back from.
+    fn cannot_be_undone(
+        &self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        group: &Group,
+    ) -> bool {
+        if self.plan.ranks.is_single(group.event) {
+            return true;
+        }
+        let node = usize::from(group.node);
+        let state = vector[layout.node_base + node];
+        let Ok(code) = memo.code_at(state, group.event) else { return false };
+        (code..code + memo.results(code))
+            .all(|code| self.plan.ranks.rise(node, state, memo.step(code).next))
+    }
+}
+
+/// Whether a search with these properties has terminal states to preserve.
+pub(crate) fn minds_terminals(layout: &Layout) -> bool {
+    layout.properties.iter().any(|(kind, _)| *kind == PropertyKind::NeverStuck)
+}
