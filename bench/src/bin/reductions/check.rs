@@ -111,9 +111,10 @@ pub fn child(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The thesis searches depth-first.
+/// How engine `global` searches depth-first, as the thesis does, with a reduction that preserves
+/// this, or `off`.
 fn reduced(engine: &str, reduction: &str) -> Result<Options, allways::Error> {
     let engine: Engine = engine.parse()?;
-    assert_eq!(reduction, "off");
-    Ok(Options { engine, search: Search::Dfs, ..Options::default() })
+    let por = allways::parse_por(reduction)?;
+    Ok(Options { engine, search: Search::Dfs, por, ..Options::default() })
 }

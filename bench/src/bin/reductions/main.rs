@@ -6,7 +6,7 @@
 //! reductions dpor         the first only
 //! reductions global       the second only
 //! reductions measure 5 dpor optimal 12 paxos
-//! reductions measure 60 global views - paxos-roles learners=2 history=counted
+//! reductions measure 20 global views - paxos-roles learners=2 history=counted
 //! ```
 
 mod check;

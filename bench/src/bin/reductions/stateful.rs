@@ -7,7 +7,7 @@ use allways::grouped;
 use allways_bench::report::{at_least, at_most, load, machine, targets};
 
 /// No check takes longer than this, in seconds.
-const SECONDS: u64 = 60;
+const SECONDS: u64 = 20;
 
 /// What it is about: the protocols of the thesis, and two sizes more.
 struct Setting {
