@@ -52,6 +52,13 @@ pub fn in_child(what: &[&str]) -> Result<Vec<String>, String> {
     })
 }
 
+/// Lets this process have so many bytes of memory and no more, so that what explodes ends alone.
+pub fn limit_memory(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the call reads the struct that it is given.
+    unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) };
+}
+
 /// Prints what a child has measured, for [`in_child`].
 pub fn print_measured(words: &[String]) {
     println!("{MARK}{}", words.join(" "));

@@ -2,7 +2,7 @@
 
 use crate::actor::{Actor, Transport, World};
 use allways::prelude::*;
-use allways::{Engine, Options};
+use allways::{Engine, Error, Options};
 
 /// A process as a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,7 +49,9 @@ pub fn explore<A: Actor>(processes: &[A], transport: Transport) -> Result<Option
         Transport::Ordered => Network::ordered(),
         Transport::Selective | Transport::Any => Network::unordered(),
     };
-    let options = Options { engine: Engine::Global, threads: 1, ..Options::default() };
+    // Its reduction is `optimal` unless told otherwise.
+    let engine: Engine = "dpor".parse().map_err(|error: Error| error.to_string())?;
+    let options = Options { engine, threads: 1, ..Options::default() };
     let outcome = System::new(processes.iter().cloned().map(Process))
         .network(network)
         .always("holds", view(|process: &Process<A>| process.0.view()), |views| A::holds(views))

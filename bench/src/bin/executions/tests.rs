@@ -98,6 +98,33 @@ fn counted<A: Actor>(processes: &[A]) -> [u64; 3] {
     })
 }
 
+#[test]
+fn a_race_has_an_execution_for_each_permutation() {
+    assert_eq!(counted(&race(4)), [24, 24, 1]);
+}
+
+#[test]
+fn a_late_vote_makes_no_execution_where_it_is_left_in_flight() {
+    assert_eq!(counted(&two_phase_commit(3, false)), [84, 132, 48]);
+}
+
+#[test]
+fn proposers_race_at_acceptors_and_acceptors_at_the_learner() {
+    let one = paxos(Sizes { proposers: 1, acceptors: 3 }, false);
+    assert_eq!(counted(&one), [72, 72, 36]);
+    let two = paxos(Sizes { proposers: 2, acceptors: 2 }, false);
+    assert_eq!(counted(&two), [164, 256, 136]);
+}
+
+#[test]
+fn traceforge_finds_a_commit_with_too_few_votes_and_a_promiscuous_acceptor() {
+    for transport in Transport::ALL {
+        assert_eq!(in_traceforge::explore(&two_phase_commit(3, true), transport), None);
+        let agreement = paxos(Sizes { proposers: 2, acceptors: 1 }, true);
+        assert_eq!(in_traceforge::explore(&agreement, transport), None);
+    }
+}
+
 /// Allways leaves in flight what is ignored, unless messages are ordered.
 fn explored_by_allways<A: Actor>(processes: &[A]) -> [u64; 2] {
     [Transport::Selective, Transport::Ordered]
@@ -105,35 +132,22 @@ fn explored_by_allways<A: Actor>(processes: &[A]) -> [u64; 2] {
 }
 
 #[test]
-fn a_race_has_an_execution_for_each_permutation() {
-    assert_eq!(counted(&race(4)), [24, 24, 1]);
+#[ignore = "needs engine dpor"]
+fn allways_explores_each_execution_once() {
     assert_eq!(explored_by_allways(&race(4)), [24, 1]);
-}
-
-#[test]
-fn a_late_vote_makes_no_execution_where_it_is_left_in_flight() {
-    assert_eq!(counted(&two_phase_commit(3, false)), [84, 132, 48]);
     assert_eq!(explored_by_allways(&two_phase_commit(3, false)), [84, 48]);
-}
-
-#[test]
-fn proposers_race_at_acceptors_and_acceptors_at_the_learner() {
     let one = paxos(Sizes { proposers: 1, acceptors: 3 }, false);
-    assert_eq!(counted(&one), [72, 72, 36]);
     assert_eq!(explored_by_allways(&one), [72, 36]);
     let two = paxos(Sizes { proposers: 2, acceptors: 2 }, false);
-    assert_eq!(counted(&two), [164, 256, 136]);
     assert_eq!(explored_by_allways(&two), [164, 136]);
 }
 
 #[test]
-fn both_tools_find_a_commit_with_too_few_votes_and_a_promiscuous_acceptor() {
-    let transactions = two_phase_commit(3, true);
-    let agreement = paxos(Sizes { proposers: 2, acceptors: 1 }, true);
+#[ignore = "needs engine dpor"]
+fn allways_finds_a_commit_with_too_few_votes_and_a_promiscuous_acceptor() {
     for transport in Transport::ALL {
-        assert_eq!(in_traceforge::explore(&transactions, transport), None);
-        assert_eq!(in_allways::explore(&transactions, transport), Ok(None));
-        assert_eq!(in_traceforge::explore(&agreement, transport), None);
+        assert_eq!(in_allways::explore(&two_phase_commit(3, true), transport), Ok(None));
+        let agreement = paxos(Sizes { proposers: 2, acceptors: 1 }, true);
         assert_eq!(in_allways::explore(&agreement, transport), Ok(None));
     }
 }

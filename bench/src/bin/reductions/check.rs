@@ -1,7 +1,7 @@
 //! One check of a system of the catalogue in a process of its own.
 
 use allways::{Bound, Engine, Options, Search, Verdict};
-use allways_bench::measure::{Meter, in_child, median, print_measured};
+use allways_bench::measure::{Meter, in_child, limit_memory, median, print_measured};
 use std::time::Duration;
 
 /// A check: what is checked, and how.
@@ -37,6 +37,9 @@ pub struct Checked {
     /// CPU time in seconds.
     pub cpu: f64,
 }
+
+/// A check may have so many bytes.
+const MEMORY: u64 = 6 << 30;
 
 /// What is measured once only if it takes longer than this, in seconds.
 const LONG: f64 = 1.0;
@@ -91,6 +94,7 @@ pub fn child(words: &[&str]) -> Result<(), String> {
         minimise: false,
         ..reduced(engine, reduction).map_err(|error| error.to_string())?
     };
+    limit_memory(MEMORY);
     let meter = Meter::start();
     let outcome = allways_catalogue::find(system)
         .and_then(|entry| entry.build(&set))
