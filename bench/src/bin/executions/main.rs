@@ -93,8 +93,7 @@ fn compare(quick: bool) -> Result<(), String> {
             }
         }
     }
-    report.finish();
-    Ok(())
+    report.finish()
 }
 
 /// Both tools, alternating; the median of three, but what takes long only once.
