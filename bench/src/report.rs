@@ -30,6 +30,11 @@ pub fn at_most(what: &str, wanted: f64, measured: f64) {
     target(what, &format!("<= {wanted}"), measured, measured <= wanted);
 }
 
+/// Says that there is nothing to compare, as a check failed or did not end.
+pub fn missed(what: &str) {
+    println!("{what:<64} {:>9} {:>9}  MISSED", "", "no end");
+}
+
 fn target(what: &str, wanted: &str, measured: f64, met: bool) {
     let verdict = if met { "met" } else { "MISSED" };
     println!("{what:<64} {wanted:>9} {measured:>9.2}  {verdict}");

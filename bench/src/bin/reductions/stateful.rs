@@ -4,7 +4,7 @@
 
 use crate::check::{Check, Checked};
 use allways::grouped;
-use allways_bench::report::{at_least, at_most, load, machine, targets};
+use allways_bench::report::{at_least, at_most, load, machine, missed, targets};
 
 /// No check takes longer than this, in seconds.
 const SECONDS: u64 = 20;
@@ -141,7 +141,7 @@ const SEARCHES: [(&str, bool, &str, Option<usize>); 6] = [
 ///
 /// # Errors
 ///
-/// If two checks that have ended differ in their verdicts.
+/// If checks fail, or if two that have ended differ in their verdicts.
 pub fn table() -> Result<(), String> {
     println!("{}", machine());
     println!(
@@ -163,7 +163,10 @@ pub fn table() -> Result<(), String> {
     for (setting, checked) in &measured {
         judge(setting, checked);
     }
-    Ok(())
+    match measured.iter().flat_map(|(_, checked)| checked).filter(|c| c.is_none()).count() {
+        0 => Ok(()),
+        failed => Err(format!("{failed} checks have failed")),
+    }
 }
 
 /// Measures and prints all searches of a setting.
@@ -185,7 +188,7 @@ fn rows(setting: &Setting) -> Result<Vec<Option<Checked>>, String> {
         let checked = match check.run() {
             Ok(checked) => checked,
             Err(error) => {
-                println!("{error}");
+                println!("{}", error.lines().next().unwrap_or_default());
                 all.push(None);
                 continue;
             }
@@ -218,27 +221,31 @@ fn ratios(base: &Checked, checked: &Checked) -> (f64, f64) {
     (states(base) / states(checked), base.cpu / checked.cpu)
 }
 
+/// The same in words; if only the search without a reduction did not end, it is more than that.
 fn saved(base: &Checked, checked: &Checked) -> String {
     let (states, time) = ratios(base, checked);
+    let more = if base.ended { "" } else { ">" };
     match checked.ended {
-        true => format!("{states:>7.1}x {time:>7.1}x"),
+        true => format!("{:>8} {:>8}", format!("{more}{states:.1}x"), format!("{more}{time:.1}x")),
         false => String::new(),
     }
 }
 
-/// Says which targets are met by the measurements of a setting.
+/// Says which targets are met by the measurements of a setting. A check that has failed or did not
+/// end meets none.
 fn judge(setting: &Setting, checked: &[Option<Checked>]) {
     let name = setting.name;
     for ((search, counted, reduction, _), reduced) in SEARCHES.into_iter().zip(checked) {
-        let (Some(base), Some(reduced)) = (&checked[usize::from(!counted)], reduced) else {
+        let Some(reduced) = reduced.as_ref().filter(|reduced| reduced.ended) else {
+            missed(&format!("{name} {search}"));
             continue;
         };
-        if matches!(name, "Paxos (6)" | "Register (6)" | "Register (7)") && reduced.ended {
+        if matches!(name, "Paxos (6)" | "Register (6)" | "Register (7)") {
             at_most(&format!("{name} {search}: seconds"), 60.0, reduced.cpu);
         }
-        if reduction == "off" || base.verdict == "violated" {
-            continue;
-        }
+        let base = checked[usize::from(!counted)].as_ref();
+        let base = base.filter(|base| reduction != "off" && base.verdict != "violated");
+        let Some(base) = base else { continue };
         let (states, time) = ratios(base, reduced);
         let wanted = match (name, reduction) {
             ("Paxos (6)", "needed") => Some(40.0),

@@ -28,11 +28,12 @@ const SYSTEMS: [(&str, &[&str], Option<u64>); 11] = [
 ///
 /// # Errors
 ///
-/// If a check says that a system does not hold.
+/// If checks fail, or if one says that a system does not hold.
 pub fn table() -> Result<(), String> {
     println!("{}", machine());
     println!("engine dpor: runs, transitions and CPU time in seconds; at most {SECONDS} s each\n");
     println!("{:<44} {:<8} {:>16} {:>16} {:>8}", "system", "", "runs", "transitions", "cpu");
+    let mut failed = 0;
     for (system, set, depth) in SYSTEMS {
         let bound = depth.map_or_else(String::new, |depth| format!(", depth {depth}"));
         let name = format!("{system} {}{bound}", set.join(" "));
@@ -41,7 +42,9 @@ pub fn table() -> Result<(), String> {
             let checked = match check.run() {
                 Ok(checked) => checked,
                 Err(error) => {
+                    let error = error.lines().next().unwrap_or_default();
                     println!("{name:<44} {reduction:<8} {error}");
+                    failed += 1;
                     continue;
                 }
             };
@@ -53,7 +56,10 @@ pub fn table() -> Result<(), String> {
         }
         println!();
     }
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        failed => Err(format!("{failed} checks have failed")),
+    }
 }
 
 fn line(name: &str, reduction: &str, checked: &Checked) -> String {
