@@ -5,9 +5,11 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
+mod dpor;
 mod minimised;
 mod node;
 mod plan;
+mod reduced;
 mod reference;
 
 use allways::prelude::*;

@@ -160,7 +160,7 @@ impl<'a> Breadth<'a> {
         let mut batch = std::mem::take(&mut self.batch);
         loop {
             batch.clear();
-            let session = (self.worker.by_fingerprint() && !probe)
+            let session = (self.worker.opens_sessions() && !probe)
                 .then(|| shared.table.session(TOGETHER * 32, shared.threads));
             let unlisted = self.fill(chunk, &mut cursor, session.as_ref(), probe, &mut batch)?;
             if batch.states.is_empty() || shared.is_over() {

@@ -277,7 +277,7 @@ impl<'a> Depth<'a> {
         let shared = self.worker.shared;
         let session = self
             .worker
-            .by_fingerprint()
+            .opens_sessions()
             .then(|| shared.table.session(TOGETHER * 64, shared.threads));
         let (mut generated, mut asleep, mut deepest) = (0, 0, 0);
         let mut expanded = 0;

@@ -95,7 +95,10 @@ fn reduced(
         Por::Terminals => Preserve::Terminals,
         Por::Views => Preserve::Views,
     };
-    let mut plan = Plan { preserve, ranks: Ranks::new(space), always: true, wanted: Vec::new() };
+    // Under symmetry a state is not met as itself, and with exact states fingerprints do not name them.
+    let sleeps = symmetry.is_none() && !options.exact;
+    let (ranks, wanted) = (Ranks::new(space), Vec::new());
+    let mut plan = Plan { preserve, ranks, always: true, sleeps, wanted };
     let mut findings = explore(space, options, budget, symmetry, Some(&plan))?;
     let over = findings.violation.is_some() || findings.bound.is_some() || findings.stopped_early;
     if over || preserve == Preserve::Views {

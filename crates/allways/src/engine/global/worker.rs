@@ -5,6 +5,7 @@ use crate::engine::budget::Budget;
 use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Expansion, Touches};
 use crate::engine::goals::{Goals, Sightings};
+use crate::engine::por::sleep::{self, Follow, Sleeping};
 use crate::engine::por::{Plan, Reducer};
 use crate::engine::{FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
@@ -14,7 +15,7 @@ use crate::outcome::Bound;
 use crate::space::exact::ExactSet;
 use crate::space::symmetry::Symmetry;
 use crate::space::table::{Insert, Session, Table};
-use crate::space::{Initial, Space};
+use crate::space::{EventId, Initial, Space};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -58,6 +59,8 @@ pub(crate) struct Shared<'a> {
     pub groups: Option<&'a [Vec<usize>]>,
     /// What a reduced search preserves, if it is one.
     pub por: Option<&'a Plan>,
+    /// What sleeps in which state of a reduced search, if anything may.
+    sleeping: Option<Sleeping>,
     pub table: Table,
     pub exact: Option<ExactSet>,
     /// Set when the search is over: nobody need go on.
@@ -120,6 +123,7 @@ impl<'a> Shared<'a> {
             threads,
             groups,
             por,
+            sleeping: por.filter(|plan| plan.sleeps).map(|_| Sleeping::new()),
             table: Table::new(threads),
             exact: exact.then(ExactSet::new),
             over: AtomicBool::new(false),
@@ -237,6 +241,7 @@ impl<'a> Shared<'a> {
         let memory = stored
             + self.table.bytes()
             + self.exact.as_ref().map_or(0, ExactSet::bytes)
+            + self.sleeping.as_ref().map_or(0, Sleeping::bytes)
             + self.memo_bytes.load(Relaxed);
         let progress = &self.budget.progress;
         progress.states.store(states, Relaxed);
@@ -256,6 +261,8 @@ pub(crate) struct Worker<'a> {
     pub expander: Expander<'a>,
     symmetry: Option<Symmetry<'a>>,
     reducer: Option<Reducer<'a>>,
+    /// For each candidate of a batch in a reduced search, what sleeps behind it.
+    sleeps: Vec<Box<[EventId]>>,
     next: Vec<u32>,
     found: Vec<u32>,
     sorted: Vec<u32>,
@@ -282,6 +289,7 @@ impl<'a> Worker<'a> {
             expander: Expander::new(shared.space, shared.exact.is_some()),
             symmetry: shared.groups.map(|groups| Symmetry::new(shared.space, groups)),
             reducer: shared.por.map(|plan| Reducer::new(plan, shared.space.layout())),
+            sleeps: Vec::new(),
             next: Vec::new(),
             found: Vec::new(),
             sorted: Vec::new(),
@@ -308,13 +316,25 @@ impl<'a> Worker<'a> {
         let first = candidates.len();
         // A mark tells what is followed elsewhere, which a reduction does not promise.
         let found = self.expander.expand(vector, fingerprint, Mark::NONE, parent, candidates)?;
-        reducer.reduce(&mut self.expander, vector, &self.shared.witnessed, first, candidates);
+        let follow = match &self.shared.sleeping {
+            Some(sleeping) => sleeping.expand(fingerprint),
+            None => Follow::default(),
+        };
+        let (witnessed, sleeps) = (&self.shared.witnessed, &mut self.sleeps);
+        let expander = &mut self.expander;
+        reducer.reduce(expander, vector, witnessed, &follow, first, candidates, sleeps);
         Ok(found)
     }
 
     /// Whether fingerprints alone decide what is new; otherwise vectors must be made first.
     pub fn by_fingerprint(&self) -> bool {
         self.symmetry.is_none() && self.shared.exact.is_none()
+    }
+
+    /// Whether candidates are inserted in batches, within a session. Where events sleep, a state is
+    /// inserted while its sleep set is held, which nobody must wait for within a session.
+    pub fn opens_sessions(&self) -> bool {
+        self.by_fingerprint() && self.shared.sleeping.is_none()
     }
 
     /// The initial states: calls `each` with each that is new, and its fingerprint.
@@ -393,6 +413,9 @@ impl<'a> Worker<'a> {
         session: Option<Session<'a>>,
         mut each: impl FnMut(&mut Self, usize, New<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        if let Some(sleeping) = &self.shared.sleeping {
+            return self.insert_sleeping(sleeping, candidates, each);
+        }
         let Some(session) = session else {
             return self.insert_whole(candidates, parent_of, each);
         };
@@ -453,6 +476,29 @@ impl<'a> Worker<'a> {
         }
         drop(session);
         table.add_len(found.len() as u64);
+    }
+
+    /// The same in a search where events sleep: a state may have to be expanded once more.
+    fn insert_sleeping(
+        &mut self,
+        sleeping: &Sleeping,
+        candidates: &[Candidate],
+        mut each: impl FnMut(&mut Self, usize, New<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidate.touches == Touches::Panic {
+                continue;
+            }
+            let fingerprint = candidate.fingerprint;
+            let mut part = sleeping.part(fingerprint);
+            let is_new = self.insert(fingerprint, &[]);
+            let again = sleep::meet(&mut part, fingerprint, &self.sleeps[index], is_new);
+            drop(part);
+            if is_new || again {
+                each(self, index, New { vector: None, mark: Mark::NONE, fingerprint })?;
+            }
+        }
+        Ok(())
     }
 
     /// The same where vectors, not fingerprints, decide what is new.

@@ -24,8 +24,10 @@ use crate::space::vector::Layout;
 use crate::space::{EventId, StateId};
 use rustc_hash::FxHashSet;
 
-/// So many pairs of a state and an event are looked at before a fixpoint is given up.
-pub(super) const MAX_PAIRS: usize = 1 << 15;
+/// So much work is done before a fixpoint is given up: see [`Fixpoint::work`].
+pub(super) const MAX_WORK: u64 = 1 << 18;
+/// A step that user code has to be asked for costs as much as so many that are known.
+const ASKED: u64 = 32;
 /// No more groups than a set has bits.
 pub(super) const MAX_GROUPS: usize = 128;
 
@@ -49,6 +51,8 @@ pub(super) struct Group {
     pub node: u16,
     /// Whether it is more than a fault.
     pub goes_on: bool,
+    /// Whether it is nothing but a node handling something, without any fault.
+    pub is_plain: bool,
     /// How many candidates it has.
     pub size: u32,
 }
@@ -91,9 +95,12 @@ struct Part {
 pub(super) struct Fixpoint {
     parts: Vec<Part>,
     number: u32,
-    pairs: usize,
-    /// Give up after so many pairs.
-    max_pairs: usize,
+    /// Pairs of a state and an event that were looked at.
+    pairs: u64,
+    /// How many steps were asked for before, and are now.
+    asked: (u64, u64),
+    /// Give up after so much work.
+    max_work: u64,
     /// Events that were taken to be single once and turned out not to be.
     not_single: FxHashSet<EventId>,
     /// Whether messages may be single.
@@ -111,12 +118,13 @@ pub(super) struct Fixpoint {
 }
 
 impl Fixpoint {
-    pub fn new(layout: &Layout, max_pairs: usize) -> Self {
+    pub fn new(layout: &Layout, max_work: u64) -> Self {
         Fixpoint {
             parts: (0..layout.nodes).map(|_| Part::default()).collect(),
             number: 0,
             pairs: 0,
-            max_pairs,
+            asked: (0, 0),
+            max_work,
             not_single: FxHashSet::default(),
             consumes: false,
             edges: None,
@@ -130,6 +138,11 @@ impl Fixpoint {
     /// The states that a node may come to, the one that it is in first.
     pub fn states(&self, node: usize) -> &[StateId] {
         &self.parts[node].states
+    }
+
+    /// What this fixpoint has cost, in pairs of a state and an event that were looked at.
+    pub fn work(&self) -> u64 {
+        self.pairs + ASKED * (self.asked.1 - self.asked.0)
     }
 
     /// The events that are available, each with whether it is single.
@@ -195,6 +208,7 @@ impl Fixpoint {
     ) {
         self.number = self.number.wrapping_add(1);
         self.pairs = 0;
+        self.asked = (memo.misses, memo.misses);
         self.disabled.clear();
         self.visible = None;
         self.panics = None;
@@ -231,8 +245,8 @@ impl Fixpoint {
                 part.event_places.set(layout.event_local(group.event), number, NO_PLACE);
             }
         }
-        self.consumes = layout.network != NetworkKind::Duplicating
-            && layout.faults(vector).duplications == 0;
+        self.consumes =
+            layout.network != NetworkKind::Duplicating && layout.faults(vector).duplications == 0;
         for &event in layout.flight(vector) {
             self.add_event(memo, layout, event, NO_ROOT, START);
         }
@@ -421,7 +435,8 @@ impl Fixpoint {
     ) -> Result<End, Error> {
         let state = self.parts[node].states[place];
         self.pairs += 1;
-        if self.pairs > self.max_pairs {
+        self.asked.1 = memo.misses;
+        if self.work() > self.max_work {
             return Ok(End::Explodes);
         }
         if memo.inert(node, state).has(event) {
@@ -445,7 +460,9 @@ impl Fixpoint {
                     Some(group) => group as Root,
                     // It is no step here: nothing changes but what an observer may see, and that does
                     // not move. Whether it is one later depends on what else observers see.
-                    None => return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes }),
+                    None => {
+                        return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes });
+                    }
                 }
             }
             (NO_ROOT, root) => root,
@@ -625,6 +642,28 @@ fn commute(
     Ok(result)
 }
 
+/// Whether two events that may both happen now, as nodes are in these states, can happen in both
+/// orders, to the same state.
+pub(super) fn independent(
+    memo: &mut Memo<'_>,
+    layout: &Layout,
+    states: &[StateId],
+    one: EventId,
+    other: EventId,
+) -> bool {
+    let (node, other_node) = (layout.event_node(one), layout.event_node(other));
+    let (Ok(code), Ok(other_code)) =
+        (memo.code_at(states[node], one), memo.code_at(states[other_node], other))
+    else {
+        return false;
+    };
+    if node != other_node {
+        return !(feeds(memo, code) && feeds(memo, other_code));
+    }
+    let mut both = [(one, other), (other, one)].into_iter();
+    both.all(|(a, t)| matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always)))
+}
+
 /// Whether two steps of one node put messages into the same queue: then their order can be told.
 fn share_a_queue(memo: &mut Memo<'_>, layout: &Layout, one: &MemoStep, other: &MemoStep) -> bool {
     if layout.network != NetworkKind::Ordered || !one.has_sends() || !other.has_sends() {
@@ -663,13 +702,15 @@ pub(super) fn group(
             Some(at) => at,
             None => {
                 let node = layout.event_node(candidate.event) as u16;
-                groups.push(Group { event: candidate.event, node, goes_on: false, size: 0 });
+                let event = candidate.event;
+                groups.push(Group { event, node, goes_on: false, is_plain: true, size: 0 });
                 groups.len() - 1
             }
         };
         groups[at].size += 1;
-        groups[at].goes_on |=
-            matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
+        let is_plain = matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
+        groups[at].goes_on |= is_plain;
+        groups[at].is_plain &= is_plain;
         of.push(at.min(usize::from(NO_ROOT)) as Root);
     }
     groups.len() <= MAX_GROUPS

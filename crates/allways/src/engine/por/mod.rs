@@ -47,15 +47,21 @@
 mod fixpoint;
 mod product;
 pub(crate) mod ranks;
+pub(crate) mod sleep;
 
 use super::expand::{Candidate, Expander};
 use crate::model::property::PropertyKind;
+use crate::space::EventId;
 use crate::space::memo::{Memo, flag};
 use crate::space::vector::Layout;
 use fixpoint::{End, Fixpoint, Group, NO_ROOT, Root, Set};
 use product::Products;
 use ranks::Ranks;
+use sleep::Follow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A fixpoint did not come to an end.
+struct Exploded;
 
 /// What a reduced search preserves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +80,8 @@ pub(crate) struct Plan {
     pub ranks: Ranks,
     /// Whether `always` properties and panics matter to this search.
     pub always: bool,
+    /// Whether events may sleep.
+    pub sleeps: bool,
     /// The `sometimes` properties that this search looks for.
     pub wanted: Vec<usize>,
 }
@@ -87,13 +95,35 @@ pub(crate) struct Reducer<'p> {
     of: Vec<Root>,
     /// What was left out.
     pub left_out: u64,
-    /// States in which nothing was.
-    pub in_full: u64,
+    /// How much work may still be lost on fixpoints that explode or gain nothing.
+    credit: i64,
+    /// What the fixpoints of one state have cost.
+    work: u64,
 }
 
-/// Why a set is not enough, if it is not.
+/// So much work may be lost at first.
+const CREDIT: i64 = 1 << 20;
+/// So much more for each state: no more than it costs to follow everything there, about.
+const EARNED: i64 = 1 << 6;
+/// What a set that is enough only because something invisible may come first weighs more: it is a set
+/// that leads nowhere.
+const AIMLESS: u32 = 3;
+
+/// A set that is enough.
+#[derive(Clone, Copy)]
+struct Chosen {
+    set: Set,
+    /// How many candidates it has, and more if it has drawbacks.
+    weight: u32,
+    /// Whether it is enough only because something invisible may come first.
+    aimless: bool,
+}
+
+/// Whether a set is enough.
 enum Judged {
     Enough,
+    /// Only because something invisible may come first.
+    Aimless,
     Add(Root),
     /// Nothing is known to help but to follow everything.
     Never,
@@ -103,84 +133,172 @@ impl<'p> Reducer<'p> {
     pub fn new(plan: &'p Plan, layout: &Layout) -> Self {
         Reducer {
             plan,
-            fixpoint: Fixpoint::new(layout, fixpoint::MAX_PAIRS),
+            fixpoint: Fixpoint::new(layout, fixpoint::MAX_WORK),
             products: Products::default(),
             groups: Vec::new(),
             of: Vec::new(),
             left_out: 0,
-            in_full: 0,
+            credit: CREDIT,
+            work: 0,
         }
     }
 
-    /// Keeps of the candidates of `vector`, those from `first` on, what has to be followed.
+    /// Keeps of the candidates of `vector`, those from `first` on, what has to be followed. For each that
+    /// is kept, `sleeps` gets what sleeps behind it.
     pub fn reduce(
         &mut self,
         expander: &mut Expander<'_>,
         vector: &[u32],
         witnessed: &[AtomicBool],
+        follow: &Follow,
         first: usize,
         candidates: &mut Vec<Candidate>,
+        sleeps: &mut Vec<Box<[EventId]>>,
     ) {
+        sleeps.truncate(first);
         let layout = expander.layout();
+        let memo = &mut expander.memo;
         let mut groups = std::mem::take(&mut self.groups);
         let mut of = std::mem::take(&mut self.of);
-        let grouped = fixpoint::group(layout, &candidates[first..], &mut groups, &mut of);
         let before = candidates.len();
-        if grouped && !groups.is_empty() {
-            let memo = &mut expander.memo;
-            self.products.look_for(layout, self.plan, |p| !witnessed[p].load(Relaxed));
-            if let Some(set) = self.choose(memo, layout, vector, &groups) {
-                let mut index = 0;
-                let mut kept = first;
-                for at in first..candidates.len() {
-                    if set >> of[index] & 1 == 1 {
-                        candidates[kept] = candidates[at];
-                        kept += 1;
-                    }
-                    index += 1;
+        if !fixpoint::group(layout, &candidates[first..], &mut groups, &mut of) {
+            sleeps.resize(before, Box::default());
+            (self.groups, self.of) = (groups, of);
+            return;
+        }
+        let (kept, sleep) = match &follow.only {
+            // Met again: what woke up, whatever the set was.
+            Some(only) => (self.of_events(&groups, only), true),
+            None => {
+                let chosen = self.choose_now(memo, layout, vector, witnessed, &groups);
+                let everything = Chosen { set: Set::MAX, weight: 0, aimless: false };
+                let chosen = chosen.unwrap_or(everything);
+                match chosen.aimless {
+                    true => (chosen.set, false),
+                    false => (chosen.set & !self.of_events(&groups, &follow.asleep), true),
                 }
-                candidates.truncate(kept);
+            }
+        };
+        let mut end = first;
+        for at in first..before {
+            let group = of[at - first];
+            if kept >> group & 1 == 1 {
+                candidates[end] = candidates[at];
+                of[end - first] = group;
+                end += 1;
             }
         }
-        self.left_out += (before - candidates.len()) as u64;
-        self.in_full += u64::from(before == candidates.len());
+        candidates.truncate(end);
+        sleeps.resize(end, Box::default());
+        if sleep && self.plan.sleeps {
+            self.put_to_sleep(memo, layout, vector, follow, (&groups, &of), &mut sleeps[first..]);
+        }
+        self.left_out += (before - end) as u64;
         self.groups = groups;
         self.of = of;
     }
 
-    /// The smallest set that was found to be enough; nothing if that is everything.
+    fn of_events(&self, groups: &[Group], events: &[EventId]) -> Set {
+        let mut set = 0;
+        for (at, group) in groups.iter().enumerate() {
+            set |= Set::from(events.contains(&group.event)) << at;
+        }
+        set
+    }
+
+    /// What sleeps behind each candidate: what slept before, and what is followed before it, if it commutes
+    /// with it here.
+    fn put_to_sleep(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        follow: &Follow,
+        (groups, of): (&[Group], &[Root]),
+        sleeps: &mut [Box<[EventId]>],
+    ) {
+        let mut sleepy = follow.asleep.to_vec();
+        let mut before = None;
+        for at in 0..sleeps.len() {
+            let group = &groups[usize::from(of[at])];
+            // Results of one event, which are side by side, do not sleep behind each other.
+            if let Some(done) = before.filter(|done| *done != of[at]) {
+                let done: &Group = &groups[usize::from(done)];
+                if done.is_plain && !sleepy.contains(&done.event) {
+                    sleepy.push(done.event);
+                }
+            }
+            before = Some(of[at]);
+            if group.is_plain {
+                let states = &vector[layout.node_base..][..layout.nodes];
+                let mut asleep: Vec<EventId> = sleepy
+                    .iter()
+                    .copied()
+                    .filter(|&event| event != group.event)
+                    .filter(|&event| {
+                        fixpoint::independent(memo, layout, states, event, group.event)
+                    })
+                    .collect();
+                asleep.sort_unstable();
+                sleeps[at] = asleep.into();
+            }
+        }
+    }
+
+    /// A set, unless there is no hope that a fixpoint comes to an end.
+    fn choose_now(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        vector: &[u32],
+        witnessed: &[AtomicBool],
+        groups: &[Group],
+    ) -> Option<Chosen> {
+        if groups.is_empty() {
+            return None;
+        }
+        self.credit = (self.credit + EARNED).min(CREDIT);
+        if self.credit < 0 {
+            return None;
+        }
+        self.products.look_for(layout, self.plan, |p| !witnessed[p].load(Relaxed));
+        self.work = 0;
+        let chosen = self.choose(memo, layout, vector, groups).unwrap_or_default();
+        if chosen.is_none() {
+            self.credit -= self.work as i64;
+        }
+        chosen
+    }
+
+    /// The best set that was found to be enough; nothing if that is everything.
     fn choose(
         &mut self,
         memo: &mut Memo<'_>,
         layout: &Layout,
         vector: &[u32],
         groups: &[Group],
-    ) -> Option<Set> {
-        let size = |set: Set| -> u32 {
-            (0..groups.len()).filter(|at| set >> at & 1 == 1).map(|at| groups[at].size).sum()
-        };
+    ) -> Result<Option<Chosen>, Exploded> {
         let all: u32 = groups.iter().map(|group| group.size).sum();
-        let mut best: Option<(u32, Set)> = None;
+        let mut best: Option<Chosen> = None;
         if self.plan.preserve == Preserve::Invariant {
-            let grown = self.grow(memo, layout, vector, groups, 0, all, &size);
-            best = grown.map(|set| (size(set), set));
+            best = self.grow(memo, layout, vector, groups, 0, all)?;
         }
-        for seed in 0..groups.len() {
-            let limit = best.map_or(all, |(size, _)| size);
+        for (seed, group) in groups.iter().enumerate() {
+            let limit = best.map_or(all, |best| best.weight);
             if limit <= 1 {
                 break;
             }
-            if self.plan.preserve != Preserve::Invariant && !groups[seed].goes_on {
-                continue;
-            }
-            if let Some(set) = self.grow(memo, layout, vector, groups, 1 << seed, limit, &size) {
-                best = Some((size(set), set));
+            if self.plan.preserve == Preserve::Invariant || group.goes_on {
+                let grown = self.grow(memo, layout, vector, groups, 1 << seed, limit)?;
+                if grown.is_some_and(|grown| best.is_none_or(|best| grown.weight < best.weight)) {
+                    best = grown;
+                }
             }
         }
-        best.map(|(_, set)| set)
+        Ok(best)
     }
 
-    /// Grows a set until it is enough; nothing if it becomes as large as `limit`.
+    /// Grows a set until it is enough; nothing if it gets `limit` candidates.
     fn grow(
         &mut self,
         memo: &mut Memo<'_>,
@@ -189,24 +307,34 @@ impl<'p> Reducer<'p> {
         groups: &[Group],
         mut set: Set,
         limit: u32,
-        size: &impl Fn(Set) -> u32,
-    ) -> Option<Set> {
-        while size(set) < limit {
+    ) -> Result<Option<Chosen>, Exploded> {
+        loop {
+            let in_set = groups.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let size: u32 = in_set.map(|(_, group)| group.size).sum();
+            if size >= limit {
+                return Ok(None);
+            }
             // User code that fails in a state that may not be reachable says nothing about the system.
-            let end = self.fixpoint.compute(memo, layout, vector, groups, set).ok()?;
-            let judged = match end {
-                End::Explodes => return None,
+            let end = self.fixpoint.compute(memo, layout, vector, groups, set);
+            self.work += self.fixpoint.work();
+            let judged = match end.unwrap_or(End::Explodes) {
+                End::Explodes => return Err(Exploded),
                 End::Add(root) => Judged::Add(root),
                 End::Commutes => self.judge(memo, layout, vector, groups, set),
             };
             match judged {
-                Judged::Enough => return Some(set),
-                Judged::Never => return None,
+                Judged::Enough => return Ok(Some(Chosen { set, weight: size, aimless: false })),
+                Judged::Aimless => {
+                    let weight = match self.plan.preserve {
+                        Preserve::Invariant => size + AIMLESS,
+                        Preserve::Terminals | Preserve::Views => size,
+                    };
+                    return Ok(Some(Chosen { set, weight, aimless: true }));
+                }
                 Judged::Add(root) if root != NO_ROOT && set >> root & 1 == 0 => set |= 1 << root,
-                Judged::Add(_) => return None,
+                Judged::Add(_) | Judged::Never => return Ok(None),
             }
         }
-        None
     }
 
     /// Whether a set all of whose events commute with everything outside of it preserves what is asked for.
@@ -256,14 +384,19 @@ impl<'p> Reducer<'p> {
                 && self.is_invisible(memo, group)
                 && self.cannot_be_undone(memo, layout, vector, group)
             {
-                return Judged::Enough;
+                return Judged::Aimless;
             }
         }
         root.map_or(Judged::Never, Judged::Add)
     }
 
     /// If observers see something of the set and something outside of it, what that derives from.
-    fn seen_on_both_sides(&mut self, memo: &mut Memo<'_>, groups: &[Group], set: Set) -> Option<Root> {
+    fn seen_on_both_sides(
+        &mut self,
+        memo: &mut Memo<'_>,
+        groups: &[Group],
+        set: Set,
+    ) -> Option<Root> {
         let &(_, root) = self.fixpoint.feeds.first()?;
         for (at, group) in groups.iter().enumerate() {
             if set >> at & 1 == 1 {

@@ -13,8 +13,8 @@ use crate::space::memo::Memo;
 use crate::space::{EventId, Initial, Space, StateId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// So many pairs of a state and an event are looked at before the fixpoint is given up.
-const MAX_PAIRS: usize = 1 << 17;
+/// So much work is done before the fixpoint is given up.
+const MAX_WORK: u64 = 1 << 20;
 
 /// What is known of steps that cannot be undone.
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl Graph {
         let Initial::Vectors(vectors) = space.initial()? else { return Ok(None) };
         let mut graphs: Vec<Graph> = (0..layout.nodes).map(|_| Graph::default()).collect();
         let mut memo = Memo::new(space, false);
-        let mut fixpoint = Fixpoint::new(layout, MAX_PAIRS);
+        let mut fixpoint = Fixpoint::new(layout, MAX_WORK);
         let (mut single, mut others) = (FxHashSet::default(), FxHashSet::default());
         for vector in &vectors {
             fixpoint.edges = Some(Vec::new());
@@ -92,7 +92,11 @@ impl Graph {
                 graphs[node].add(from, to);
             }
             for (event, is_single) in fixpoint.events() {
-                if is_single { single.insert(event) } else { others.insert(event) };
+                if is_single {
+                    single.insert(event)
+                } else {
+                    others.insert(event)
+                };
             }
         }
         single.retain(|event| !others.contains(event));
