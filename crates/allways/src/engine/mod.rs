@@ -139,7 +139,8 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         if options.por.is_some()
-            && (options.engine == Engine::Walk || options.search == Search::Classic)
+            && (matches!(options.engine, Engine::Walk | Engine::Dpor)
+                || options.search == Search::Classic)
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));

@@ -12,8 +12,10 @@ use proptest::prelude::*;
 /// Systems for which a reduction makes more runs than this are left out.
 const MAX_RUNS: u64 = if cfg!(debug_assertions) { 300 } else { 5_000 };
 
-fn reductions() -> [Options; 3] {
-    [Reduction::None, Reduction::Source, Reduction::Optimal].map(|reduction| Options {
+/// Those that claim to be complete.
+fn reductions() -> [Options; 5] {
+    use Reduction::{Ds, Force, None, Optimal, Source};
+    [None, Force, Ds, Source, Optimal].map(|reduction| Options {
         engine: Engine::Dpor,
         reduction,
         max_runs: Some(MAX_RUNS),

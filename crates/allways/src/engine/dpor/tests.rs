@@ -8,7 +8,7 @@ use crate::engine::machine::handlers::{Built, Handlers};
 use crate::engine::machine::{Machine, Transition};
 use crate::engine::options::{Options, Reduction};
 use crate::node::{Record, Recorded, state};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, PropertiesPlan, plan};
 use crate::space::hash::key;
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::canonical::Canonical;
@@ -29,18 +29,25 @@ struct Explored {
     transitions: u64,
     bound: Option<Bound>,
     violated: bool,
+    witnessed: Vec<bool>,
 }
 
 /// Explores a system with each of these reductions, and notes every trace. `max_runs` is for the first, the others may
 /// make ten times as many.
 fn explored(plan: &Plan, reductions: &[Reduction], max_runs: u64) -> Vec<Explored> {
     let record = Record::default();
-    // So that drops are explored on every network.
-    let system = record.of(plan).never_stuck("anything may end", state(), |_| true);
+    let PropertiesPlan { forbidden, wanted, allowed_at_end } = plan.properties.clone();
+    let goal = move |states: &[u8]| {
+        let ends = (states[0], states[states.len() - 1]);
+        ends == wanted || (ends == forbidden && allowed_at_end.contains(&ends.0))
+    };
+    // Drops are explored on every network if something must not be stuck.
+    let system = record.of(plan).sometimes("goal", state(), goal);
+    let system = system.never_stuck("anything may end", state(), |_| true);
     let watch =
         SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
     let space = LocalSpace::new(&system, watch).unwrap();
-    let Built::Machine(mut machine) = Handlers::new(&space).unwrap() else {
+    let Built::Machine(mut machine) = Handlers::build(&space).unwrap() else {
         panic!("nothing panics at the start")
     };
     let mut all = Vec::new();
@@ -54,7 +61,7 @@ fn explored(plan: &Plan, reductions: &[Reduction], max_runs: u64) -> Vec<Explore
         if bounded {
             break;
         }
-        machine = Box::new(back);
+        *machine = back;
         max_runs *= if all.len() == 1 { 10 } else { 1 };
     }
     all
@@ -88,6 +95,7 @@ fn traces<M: Machine>(machine: M, reduction: Reduction, max_runs: u64) -> (Explo
         transitions: findings.statistics.transitions.unwrap(),
         bound: findings.bound,
         violated: findings.violation.is_some(),
+        witnessed: findings.witnesses.iter().map(Option::is_some).collect(),
     };
     (explored, machine)
 }
@@ -131,6 +139,7 @@ fn every_trace_once(plan: &Plan) -> Result<(), TestCaseError> {
         prop_assert!(some.traces.values().all(|(times, _)| *times == 1), "{:?}", reduction);
         prop_assert_eq!(some.runs, all.traces.len() as u64, "{:?}", reduction);
         prop_assert_eq!(&some.recorded, &all.recorded, "{:?}", reduction);
+        prop_assert_eq!(&some.witnessed, &all.witnessed, "{:?}", reduction);
         prop_assert!(some.transitions <= all.transitions, "{:?}", reduction);
         if reduction == Reduction::Optimal {
             prop_assert_eq!(some.blocked, 0, "runs that sleep");

@@ -145,7 +145,7 @@ pub(crate) enum Built<'s> {
 
 impl<'s> Handlers<'s> {
     /// The machine for a system, at its first start.
-    pub fn new(space: &'s dyn Space) -> Result<Built<'s>, Error> {
+    pub fn build(space: &'s dyn Space) -> Result<Built<'s>, Error> {
         let vectors = match space.initial()? {
             Initial::Vectors(vectors) => vectors,
             Initial::Panicked(message) => return Ok(Built::Panicked(FoundWhat::Panic(message))),
