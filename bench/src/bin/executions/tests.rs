@@ -132,7 +132,6 @@ fn explored_by_allways<A: Actor>(processes: &[A]) -> [u64; 2] {
 }
 
 #[test]
-#[ignore = "needs engine dpor"]
 fn allways_explores_each_execution_once() {
     assert_eq!(explored_by_allways(&race(4)), [24, 1]);
     assert_eq!(explored_by_allways(&two_phase_commit(3, false)), [84, 48]);
@@ -143,7 +142,6 @@ fn allways_explores_each_execution_once() {
 }
 
 #[test]
-#[ignore = "needs engine dpor"]
 fn allways_finds_a_commit_with_too_few_votes_and_a_promiscuous_acceptor() {
     for transport in Transport::ALL {
         assert_eq!(in_allways::explore(&two_phase_commit(3, true), transport), Ok(None));

@@ -115,10 +115,13 @@ pub fn child(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// How engine `global` searches depth-first, as the thesis does, with a reduction that preserves
-/// this, or `off`.
+/// How an engine explores: `global` depth-first, as the thesis does, with a reduction that preserves
+/// this, or `off`; `dpor` with this reduction.
 fn reduced(engine: &str, reduction: &str) -> Result<Options, allways::Error> {
     let engine: Engine = engine.parse()?;
-    let por = allways::parse_por(reduction)?;
-    Ok(Options { engine, search: Search::Dfs, por, ..Options::default() })
+    let options = Options { engine, search: Search::Dfs, ..Options::default() };
+    match engine {
+        Engine::Dpor => Ok(Options { reduction: reduction.parse()?, ..options }),
+        _ => Ok(Options { por: allways::parse_por(reduction)?, ..options }),
+    }
 }
