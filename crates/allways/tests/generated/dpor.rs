@@ -1,7 +1,7 @@
 //! Engine `dpor` against the classic search. It stands in few global states, but must reach the same views and
 //! observer states, see the same of goals, and give the same verdicts.
 
-use crate::plan::{Plan, plan};
+use crate::plan::plan;
 use crate::{
     MAX_STATES, as_found, cases, check, classic, explore, seen, with_goal, with_properties,
 };

@@ -21,8 +21,10 @@ fn check(program: &Program, options: Options) -> (Outcome, BTreeSet<Vec<Vec<u8>>
         true
     });
     let outcome = system.try_check(&options).unwrap();
-    outcome.assert_holds();
-    assert!(outcome.complete);
+    assert!(outcome.violation.is_none());
+    // Reduction `naive` does not claim to see everything.
+    let claims = options.reduction != Reduction::Naive;
+    assert_eq!(outcome.complete, claims);
     let seen = std::mem::take(&mut *seen.lock().unwrap());
     (outcome, seen)
 }
@@ -31,7 +33,10 @@ fn check(program: &Program, options: Options) -> (Outcome, BTreeSet<Vec<Vec<u8>>
 fn reduced(program: &Program, known: &Known, reduction: Reduction) -> (u64, u64) {
     let options = Options { engine: Engine::Dpor, reduction, ..Options::default() };
     let (outcome, seen) = check(program, options);
-    assert_eq!(seen, known.logs, "{reduction:?}: {program:?}");
+    match reduction {
+        Reduction::Naive => assert!(seen.is_subset(&known.logs), "{program:?}"),
+        _ => assert_eq!(seen, known.logs, "{reduction:?}: {program:?}"),
+    }
     let statistics = outcome.statistics;
     (statistics.runs.unwrap(), statistics.blocked_runs.unwrap())
 }
@@ -52,6 +57,7 @@ fn has_traces(program: &Program, traces: u64) -> Known {
     // The others may complete several runs of one trace, but miss none.
     for reduction in [Reduction::Naive, Reduction::Force, Reduction::Ds] {
         let (runs, _) = reduced(program, &known, reduction);
+        let traces = if reduction == Reduction::Naive { 1 } else { traces };
         assert!((traces..=known.runs).contains(&runs), "{reduction:?}: {runs} runs of {program:?}");
     }
     known
