@@ -14,7 +14,7 @@ use crate::trace::order::{Order, Touch};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Runs are cut off here unless the options say otherwise.
-const DEFAULT_DEPTH: u64 = 10_000;
+const DEFAULT_DEPTH: u64 = 1_000;
 
 /// So often somebody looks at the clock.
 const STEPS_A_PULSE: u64 = 256;
