@@ -145,6 +145,7 @@ impl Report<'_> {
             ("handler executions", statistics.handler_executions),
             ("local states", statistics.local_states),
             ("runs", statistics.runs),
+            ("blocked runs", statistics.blocked_runs),
             ("system states", statistics.system_states),
             ("depth", statistics.depth),
         ] {
@@ -238,7 +239,7 @@ fn after(bound: Bound) -> &'static str {
         Bound::States => "raise --max-states",
         Bound::Seconds => "raise --max-seconds, or make the system smaller with --set",
         Bound::Memory => "raise --max-memory, or make the system smaller with --set",
-        Bound::Runs => "raise --runs, or use --engine global, which is complete",
+        Bound::Runs => "raise --runs or --max-runs, or use --engine global, which is complete",
         Bound::Interrupt => "let it run to its end, or bound it with --max-seconds",
     }
 }

@@ -9,6 +9,18 @@ mod error;
 mod model;
 mod outcome;
 mod space;
+#[cfg_attr(not(test), expect(dead_code))]
+mod trace;
+
+// Random systems to compare engines on; the tests that need no more than the public parts have them, too.
+#[cfg(test)]
+extern crate self as allways;
+#[cfg(test)]
+#[path = "../tests/generated/node.rs"]
+mod node;
+#[cfg(test)]
+#[path = "../tests/generated/plan.rs"]
+mod plan;
 
 /// Derives the trait of the same name (feature `derive`): the kinds of an enum are its variants.
 ///
@@ -40,7 +52,9 @@ pub use allways_derive::Kinds;
 #[cfg(feature = "derive")]
 pub use allways_derive::Rename;
 pub use engine::Checkable;
-pub use engine::options::{Engine, Options, Por, Search, parse_bytes, parse_por, parse_seconds};
+pub use engine::options::{
+    Engine, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+};
 pub use engine::progress::Progress;
 pub use error::Error;
 pub use model::aux::Aux;
@@ -91,7 +105,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Search, Seen, System, Verdict, conjunct, view,
+        Reduction, Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

@@ -2,7 +2,9 @@
 
 use super::Color;
 use super::values::{at_least_one, setting, threads, truth, whole};
-use allways::{Engine, Error, Options, Por, Search, parse_bytes, parse_por, parse_seconds};
+use allways::{
+    Engine, Error, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+};
 use clap::{ArgAction, Args, ValueHint};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,12 +14,22 @@ pub(super) const HELP: &str = "\
 Engines:
   auto     picks one that fits
   global   stateful search over global states; complete, unless a bound ends it
+  dpor     runs, of which as few as possible differ only in the order of independent events; needs
+           little memory, and is complete unless a bound ends it, but ends only if all runs do
   walk     seeded random runs; finds violations, never proves that there are none
 
 Searches of engine global:
   bfs      breadth-first: the shortest run to a violation
   dfs      depth-first: the least memory
   classic  depth-first on whole cloned global states: slow, the baseline
+
+Reductions of engine dpor:
+  none     no run is left out
+  naive    branches off where two dependent events could have come in the other order
+  force    the same, and the other order is forced
+  ds       DPOR-DS
+  source   source sets and sleep sets
+  optimal  source sets, sleep sets and wakeup trees: one run for each trace
 
 Examples:
   allways check paxos                           check it with everything at its default
@@ -27,6 +39,7 @@ Examples:
   allways check paxos-register --set clients=3 --search dfs --exact
   allways check two-phase-commit --set rms=9 --symmetry
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
+  allways check register --set bases=2 --engine dpor --reduction source
   allways check tree --json                     the outcome for programs
   allways check tree --coverage --junit tree.xml
   allways check register --set bug=minority-read --save out
@@ -104,13 +117,17 @@ pub(crate) struct Output {
 #[derive(Args)]
 #[command(next_help_heading = "How to search")]
 struct How {
-    /// The engine: auto, global or walk.
+    /// The engine: auto, global, dpor or walk.
     #[arg(long, env = "ALLWAYS_ENGINE", default_value = "auto")]
     engine: Engine,
 
     /// The order in which engine global explores: bfs, dfs or classic.
     #[arg(long, env = "ALLWAYS_SEARCH", default_value = "bfs")]
     search: Search,
+
+    /// Which runs engine dpor leaves out: none, naive, force, ds, source or optimal.
+    #[arg(long, env = "ALLWAYS_REDUCTION", default_value = "optimal")]
+    reduction: Reduction,
 
     /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
     /// default: what the properties need), invariant, terminals or views; or off.
@@ -149,6 +166,11 @@ struct Bounds {
     #[arg(value_parser = at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
+    /// No more runs than this, in engine dpor.
+    #[arg(long, value_name = "N", env = "ALLWAYS_MAX_RUNS")]
+    #[arg(value_parser = whole, allow_negative_numbers = true)]
+    max_runs: Option<u64>,
+
     /// No runs of more events than this.
     #[arg(long, value_name = "N", env = "ALLWAYS_MAX_DEPTH")]
     #[arg(value_parser = whole, allow_negative_numbers = true)]
@@ -185,10 +207,12 @@ impl CheckArgs {
         Options {
             engine: how.engine,
             search: how.search,
+            reduction: how.reduction,
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,
             max_states: bounds.max_states,
+            max_runs: bounds.max_runs,
             max_time: bounds.max_seconds,
             max_memory: bounds.max_memory,
             exact: how.exact,

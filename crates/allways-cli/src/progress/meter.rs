@@ -71,9 +71,9 @@ impl<'a> Meter<'a> {
     }
 
     fn read_at(&mut self, now: Instant, numbers: &Numbers, stopping: bool) -> Reading {
-        // Engine walk has no end of states, but of runs.
-        let walks = self.options.engine == Engine::Walk;
-        let count = if walks { numbers.runs } else { numbers.states };
+        // These engines have no end of states, but of runs.
+        let counts_runs = matches!(self.options.engine, Engine::Dpor | Engine::Walk);
+        let count = if counts_runs { numbers.runs } else { numbers.states };
         let rate = self.rate(now, count);
         if numbers.frontier >= self.peak.0 {
             self.peak = (numbers.frontier, numbers.states);
@@ -84,7 +84,7 @@ impl<'a> Meter<'a> {
         if stopping {
             part(9, "stopping, Ctrl-C again ends at once".to_owned());
         }
-        part(8, format!("{} {}", grouped(count), if walks { "runs" } else { "states" }));
+        part(8, format!("{} {}", grouped(count), if counts_runs { "runs" } else { "states" }));
         part(6, format!("{}/s", grouped(rate as u64)));
         if numbers.depth > 0 {
             part(4, format!("depth {}", grouped(numbers.depth)));

@@ -10,6 +10,7 @@ use std::time::Instant;
 /// What a search may use up. Checked between batches of work, by every thread.
 pub(crate) struct Budget {
     pub max_depth: u64,
+    pub max_runs: u64,
     max_states: u64,
     max_memory: u64,
     deadline: Option<Instant>,
@@ -23,6 +24,7 @@ impl Budget {
         let started = Instant::now();
         Budget {
             max_depth: options.max_depth.unwrap_or(u64::MAX),
+            max_runs: options.max_runs.unwrap_or(u64::MAX),
             max_states: options.max_states.unwrap_or(u64::MAX),
             max_memory: options.max_memory.unwrap_or(u64::MAX),
             deadline: options.max_time.and_then(|time| started.checked_add(time)),

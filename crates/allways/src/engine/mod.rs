@@ -4,9 +4,11 @@ pub(crate) mod apply;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod dpor;
 pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod goals;
+pub(crate) mod machine;
 pub(crate) mod options;
 pub(crate) mod por;
 pub(crate) mod progress;
@@ -137,12 +139,16 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         if options.por.is_some()
-            && (options.engine == Engine::Walk || options.search == Search::Classic)
+            && (matches!(options.engine, Engine::Walk | Engine::Dpor)
+                || options.search == Search::Classic)
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));
         }
         let (name, findings) = match (options.engine, options.search) {
+            (Engine::Dpor, _) => {
+                (options.reduction.engine_name(), dpor::search(self, options, &budget)?)
+            }
             (Engine::Walk, _) => ("walk", walk::search(self, options, &budget)?),
             (_, Search::Classic) => ("global classic", classic::search(self, options, &budget)?),
             (_, search) => {

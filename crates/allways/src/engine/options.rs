@@ -19,6 +19,9 @@ pub enum Engine {
     Auto,
     /// Stateful search over global states.
     Global,
+    /// Dynamic partial-order reduction: runs, of which as few as possible differ only in the order of
+    /// independent events.
+    Dpor,
     /// Seeded random runs.
     Walk,
 }
@@ -29,9 +32,10 @@ impl FromStr for Engine {
         match text {
             "auto" => Ok(Engine::Auto),
             "global" => Ok(Engine::Global),
+            "dpor" => Ok(Engine::Dpor),
             "walk" => Ok(Engine::Walk),
             _ => Err(Error::Options(format!(
-                "there is no engine `{text}`; choose auto, global or walk"
+                "there is no engine `{text}`; choose auto, global, dpor or walk"
             ))),
         }
     }
@@ -65,6 +69,76 @@ impl FromStr for Search {
                 "there is no search `{text}`; choose bfs, dfs or classic"
             ))),
         }
+    }
+}
+
+/// Which runs engine `dpor` leaves out.
+///
+/// All of them but `none` perform at least one run of each trace: of the runs that differ only in the order of
+/// independent events.
+///
+/// ```
+/// assert_eq!("source".parse(), Ok(allways::Reduction::Source));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// No run: all orders of all events.
+    None,
+    /// Branches off where two dependent events could have come in the other order; the rest of the run is arbitrary.
+    Naive,
+    /// The same, and the other order is forced.
+    Force,
+    /// DPOR-DS.
+    Ds,
+    /// Source sets and sleep sets.
+    Source,
+    /// Source sets, sleep sets and wakeup trees: one run of each trace.
+    #[default]
+    Optimal,
+}
+
+/// All reductions with their names.
+const REDUCTIONS: [(Reduction, &str, &str); 6] = [
+    (Reduction::None, "none", "dpor none"),
+    (Reduction::Naive, "naive", "dpor naive"),
+    (Reduction::Force, "force", "dpor force"),
+    (Reduction::Ds, "ds", "dpor ds"),
+    (Reduction::Source, "source", "dpor source"),
+    (Reduction::Optimal, "optimal", "dpor optimal"),
+];
+
+impl Reduction {
+    /// Its name and that of the engine with it.
+    fn names(self) -> (&'static str, &'static str) {
+        let known = REDUCTIONS.iter().find(|(reduction, ..)| *reduction == self);
+        known.map_or(("", "dpor"), |(_, name, engine)| (name, engine))
+    }
+
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    /// What engine `dpor` with it is called.
+    pub(crate) fn engine_name(self) -> &'static str {
+        self.names().1
+    }
+
+    /// Whether there are states in which none of its runs stands.
+    pub(crate) fn passes_by(self) -> bool {
+        self != Reduction::None
+    }
+}
+
+impl FromStr for Reduction {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let known = REDUCTIONS.iter().find(|(_, name, _)| *name == text);
+        known.map(|(reduction, ..)| *reduction).ok_or_else(|| {
+            Error::Options(format!(
+                "there is no reduction `{text}`; choose none, naive, force, ds, source or optimal"
+            ))
+        })
     }
 }
 
@@ -119,12 +193,16 @@ pub struct Options {
     /// In engine `global`, follow only one order of events that commute, as long as this is
     /// preserved; `None` to follow all.
     pub por: Option<Por>,
+    /// Which runs engine `dpor` leaves out.
+    pub reduction: Reduction,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
     /// No runs longer than this.
     pub max_depth: Option<u64>,
     /// About so many distinct global states: looked at between batches of work.
     pub max_states: Option<u64>,
+    /// No more runs than this, in engine `dpor`.
+    pub max_runs: Option<u64>,
     /// No longer than this.
     pub max_time: Option<Duration>,
     /// About so many bytes of memory, as the engine counts what it stores: looked at between batches
@@ -157,9 +235,11 @@ impl Default for Options {
             engine: Engine::Auto,
             search: Search::Bfs,
             por: None,
+            reduction: Reduction::Optimal,
             threads: 0,
             max_depth: None,
             max_states: None,
+            max_runs: None,
             max_time: None,
             max_memory: None,
             exact: false,
@@ -177,8 +257,8 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_SECONDS`,
-    /// `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
     ///
@@ -226,9 +306,11 @@ impl Options {
         read!("ALLWAYS_ENGINE", t, options.engine = t.parse()?);
         read!("ALLWAYS_SEARCH", t, options.search = t.parse()?);
         read!("ALLWAYS_POR", t, options.por = parse_por(t)?);
+        read!("ALLWAYS_REDUCTION", t, options.reduction = t.parse()?);
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));
+        read!("ALLWAYS_MAX_RUNS", t, options.max_runs = Some(number("ALLWAYS_MAX_RUNS", t)?));
         read!("ALLWAYS_MAX_SECONDS", t, options.max_time = Some(parse_seconds(t)?));
         read!("ALLWAYS_MAX_MEMORY", t, options.max_memory = Some(parse_bytes(t)?));
         read!("ALLWAYS_EXACT", t, options.exact = flag("ALLWAYS_EXACT", t)?);

@@ -16,6 +16,7 @@ pub struct Progress {
     pub(crate) depth: AtomicU64,
     pub(crate) memory: AtomicU64,
     pub(crate) runs: AtomicU64,
+    pub(crate) estimated_runs: AtomicU64,
 }
 
 impl Progress {
@@ -74,13 +75,32 @@ impl Progress {
         self.memory.load(Relaxed)
     }
 
-    /// Random runs so far.
+    /// Runs so far.
     ///
     /// ```
     /// let progress = allways::Progress::default();
-    /// assert_eq!(progress.runs(), 0); // only engine `walk` makes any
+    /// assert_eq!(progress.runs(), 0); // only engines `dpor` and `walk` make any
     /// ```
     pub fn runs(&self) -> u64 {
         self.runs.load(Relaxed)
+    }
+
+    /// How many runs engine `dpor` will have made in the end, guessed from the branches that it knows of.
+    /// It finds out about more as it goes, so this is too low at first. None if there is nothing to guess
+    /// from.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// use std::sync::Arc;
+    /// let progress = Arc::new(allways::Progress::default());
+    /// assert_eq!(progress.estimated_runs(), None);
+    /// let engine = Engine::Dpor;
+    /// let options = Options { engine, progress: Some(Arc::clone(&progress)), ..Options::default() };
+    /// System::new([Cell(0), Cell(0)]).call(0, 7).call(0, 8).try_check(&options).unwrap();
+    /// assert!(progress.estimated_runs().is_some());
+    /// ```
+    pub fn estimated_runs(&self) -> Option<u64> {
+        Some(self.estimated_runs.load(Relaxed)).filter(|&runs| runs > 0)
     }
 }

@@ -68,7 +68,7 @@ pub enum Bound {
     Seconds,
     /// The memory.
     Memory,
-    /// The number of random runs.
+    /// The number of runs.
     Runs,
     /// Somebody asked it to stop.
     Interrupt,
@@ -208,7 +208,7 @@ pub struct Witness {
 /// # use allways::sample::Cell;
 /// let statistics = System::new([Cell(0), Cell(0)]).call(0, 7).check().statistics;
 /// assert_eq!((statistics.unique_states, statistics.depth), (Some(3), Some(2)));
-/// assert_eq!(statistics.runs, None); // only engine `walk` has any
+/// assert_eq!(statistics.runs, None); // only engines `dpor` and `walk` have any
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
@@ -238,6 +238,8 @@ pub struct Statistics {
     pub local_events: Option<u64>,
     /// Runs carried out.
     pub runs: Option<u64>,
+    /// Engine `dpor`: runs that were given up, since all that could happen was explored elsewhere.
+    pub blocked_runs: Option<u64>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
     /// The length of the longest run explored.

@@ -317,6 +317,20 @@ impl<'s> Memo<'s> {
         }
     }
 
+    /// The code of what an event does when its node is in this state, whichever state that is: a timer that
+    /// cannot fire there does [`NOTHING`]. The local space takes it for granted that it can.
+    #[inline]
+    pub fn code_anywhere(&mut self, state: StateId, event: EventId) -> Result<u32, Error> {
+        let node = self.layout.event_node(event);
+        if self.event(event).from == MemoEvent::INSIDE && event != self.space.crash(node) {
+            let known = self.internal(node, state);
+            if !self.internal[known.start as usize..known.end as usize].contains(&event) {
+                return Ok(NOTHING);
+            }
+        }
+        self.code_at(state, event)
+    }
+
     /// How many steps an event has whose code is this.
     #[inline]
     pub fn results(&self, code: u32) -> u32 {

@@ -5,6 +5,7 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
+mod dpor;
 mod minimised;
 mod node;
 mod plan;

@@ -97,7 +97,9 @@ fn reduced(
     };
     // Under symmetry a state is not met as itself, and with exact states fingerprints do not name them.
     let sleeps = symmetry.is_none() && !options.exact;
-    let (ranks, wanted) = (Ranks::new(space), Vec::new());
+    // The local graphs from the start say nothing of nodes that take each other's place.
+    let ranks = if symmetry.is_none() { Ranks::new(space) } else { Ranks::default() };
+    let wanted = Vec::new();
     let mut plan = Plan { preserve, ranks, always: true, sleeps, wanted };
     let mut findings = explore(space, options, budget, symmetry, Some(&plan))?;
     let over = findings.violation.is_some() || findings.bound.is_some() || findings.stopped_early;

@@ -81,8 +81,9 @@ struct Part {
     /// For each event, the event whose handling sends it: [`START`], or [`MANY`] if it is not single.
     senders: Vec<EventId>,
     event_places: Places,
-    /// States that turned out to be reachable with less used up: events to be handled there.
-    again: Vec<(usize, u64)>,
+    /// States that turned out to be reachable with less used up: all is to be handled there once more,
+    /// for what they lead to may be reachable with less used up, too.
+    again: Vec<usize>,
     /// So many states and events have been put together.
     done: (usize, usize),
     /// The events of `T` that this node handles, and their groups.
@@ -329,13 +330,6 @@ impl Fixpoint {
         }
     }
 
-    /// The place of an event among those that its node has, if it is single.
-    fn single(&self, layout: &Layout, node: usize, event: EventId) -> Option<usize> {
-        let part = &self.parts[node];
-        let at = part.event_places.get(layout.event_local(event), self.number)? as usize;
-        (*part.senders.get(at)? != MANY).then_some(at)
-    }
-
     /// Puts together what a node has not put together yet; nothing if there is nothing.
     fn settle(
         &mut self,
@@ -347,51 +341,75 @@ impl Fixpoint {
     ) -> Result<Option<End>, Error> {
         let mut any = None;
         loop {
-            if let Some((place, events)) = self.parts[node].again.pop() {
-                for at in (0..64).filter(|at| events >> at & 1 == 1) {
-                    let part = &self.parts[node];
-                    if at < part.done.1 && place < part.done.0 {
-                        let event = (part.events[at], part.event_roots[at]);
-                        let end = self.pair(memo, layout, groups, (node, place), event)?;
-                        if end != End::Commutes {
-                            return Ok(Some(end));
-                        }
-                    }
-                }
-                any = Some(End::Commutes);
-                continue;
-            }
-            let part = &self.parts[node];
+            let end;
+            let part = &mut self.parts[node];
             let (states, events) = part.done;
-            if events < part.events.len() {
-                let (event, root) = (part.events[events], part.event_roots[events]);
-                self.parts[node].done.1 += 1;
-                for place in 0..states {
-                    let end = self.pair(memo, layout, groups, (node, place), (event, root))?;
-                    if end != End::Commutes {
-                        return Ok(Some(end));
-                    }
-                }
+            if let Some(place) = part.again.pop() {
+                // What was not handled yet will be.
+                end = match place < states {
+                    true => self.row(memo, layout, groups, (node, place), events, crashes)?,
+                    false => End::Commutes,
+                };
+            } else if events < part.events.len() {
+                part.done.1 += 1;
+                end = self.column(memo, layout, groups, (node, events), states)?;
             } else if states < part.states.len() {
-                let state = part.states[states];
-                self.parts[node].done.0 += 1;
-                for at in 0..events {
-                    let part = &self.parts[node];
-                    let event = (part.events[at], part.event_roots[at]);
-                    let end = self.pair(memo, layout, groups, (node, states), event)?;
-                    if end != End::Commutes {
-                        return Ok(Some(end));
-                    }
-                }
-                let end = self.inside(memo, layout, groups, (node, states), state, crashes)?;
-                if end != End::Commutes {
-                    return Ok(Some(end));
-                }
+                part.done.0 += 1;
+                end = self.row(memo, layout, groups, (node, states), events, crashes)?;
             } else {
                 return Ok(any);
             }
+            if end != End::Commutes {
+                return Ok(Some(end));
+            }
             any = Some(End::Commutes);
         }
+    }
+
+    /// A node handles one of its events in its first states.
+    fn column(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, at): (usize, usize),
+        states: usize,
+    ) -> Result<End, Error> {
+        let event = self.parts[node].events[at];
+        self.pairs += states as u64;
+        for place in 0..states {
+            if !memo.inert(node, self.parts[node].states[place]).has(event) {
+                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+                if end != End::Commutes {
+                    return Ok(end);
+                }
+            }
+        }
+        Ok(End::Commutes)
+    }
+
+    /// A node in one of its states handles its first events, and what can happen there without any.
+    fn row(
+        &mut self,
+        memo: &mut Memo<'_>,
+        layout: &Layout,
+        groups: &[Group],
+        (node, place): (usize, usize),
+        events: usize,
+        crashes: bool,
+    ) -> Result<End, Error> {
+        let state = self.parts[node].states[place];
+        self.pairs += events as u64;
+        for at in 0..events {
+            let event = self.parts[node].events[at];
+            if !memo.inert(node, state).has(event) {
+                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+                if end != End::Commutes {
+                    return Ok(end);
+                }
+            }
+        }
+        self.inside(memo, layout, groups, (node, place), state, crashes)
     }
 
     /// What can happen in a state without anything in flight.
@@ -415,7 +433,7 @@ impl Fixpoint {
                 },
             };
             if self.parts[node].mine.iter().all(|(mine, _)| *mine != event) {
-                let end = self.pair(memo, layout, groups, (node, place), (event, NO_ROOT))?;
+                let end = self.pair(memo, layout, groups, (node, place), (event, None))?;
                 if end != End::Commutes {
                     return Ok(end);
                 }
@@ -431,25 +449,22 @@ impl Fixpoint {
         layout: &Layout,
         groups: &[Group],
         (node, place): (usize, usize),
-        (event, event_root): (EventId, Root),
+        (event, at): (EventId, Option<usize>),
     ) -> Result<End, Error> {
-        let state = self.parts[node].states[place];
-        self.pairs += 1;
         self.asked.1 = memo.misses;
         if self.work() > self.max_work {
             return Ok(End::Explodes);
         }
-        if memo.inert(node, state).has(event) {
-            return Ok(End::Commutes);
-        }
-        let single = self.single(layout, node, event);
-        let used = self.parts[node].used[place];
+        let part = &self.parts[node];
+        let (state, used) = (part.states[place], part.used[place]);
+        let single = at.filter(|at| part.senders[*at] != MANY);
         if single.is_some_and(|at| used >> at & 1 == 1) {
             return Ok(End::Commutes);
         }
+        let event_root = at.map_or(NO_ROOT, |at| part.event_roots[at]);
         let used = used | single.map_or(0, |at| 1 << at);
         let sender = if single.is_some() { event } else { MANY };
-        let mut code = memo.code_at(state, event)?;
+        let mut code = memo.code_anywhere(state, event)?;
         if code < FIRST {
             return Ok(End::Commutes);
         }
@@ -525,7 +540,7 @@ impl Fixpoint {
                 let before = part.used[place];
                 if before & !used != 0 {
                     part.used[place] = before & used;
-                    part.again.push((place, before & !used));
+                    part.again.push(place);
                 }
             }
         }
@@ -593,8 +608,8 @@ fn commute(
     a: EventId,
     t: EventId,
 ) -> Result<Commute, Error> {
-    let first_a = memo.code_at(state, a)?;
-    let first_t = memo.code_at(state, t)?;
+    let first_a = memo.code_anywhere(state, a)?;
+    let first_t = memo.code_anywhere(state, t)?;
     let mut result = Commute::Always;
     let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
     for i in 0..count_a {
@@ -602,7 +617,7 @@ fn commute(
         if after_a.flags & flag::PANIC != 0 {
             return Ok(Commute::Not);
         }
-        let then_t = memo.code_at(after_a.next, t)?;
+        let then_t = memo.code_anywhere(after_a.next, t)?;
         let count = memo.results(then_t);
         if count > count_t {
             return Ok(Commute::Not);
@@ -615,11 +630,16 @@ fn commute(
             if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
                 return Ok(Commute::Not);
             }
-            let then_a = memo.code_at(here.next, a)?;
+            let then_a = memo.code_anywhere(here.next, a)?;
             if memo.results(then_a) <= i {
                 return Ok(Commute::Not);
             }
             let late_a = *memo.step(then_a + i);
+            // A step that only an observer could tell from none is one in some states of the observer.
+            let trivial = (late_a.flags ^ after_a.flags) | (here.flags ^ there.flags);
+            if trivial & flag::TRIVIAL != 0 && layout.network != NetworkKind::Ordered {
+                return Ok(Commute::Not);
+            }
             if late_a.flags & flag::PANIC != 0
                 || late_a.next != there.next
                 || late_a.feed != after_a.feed
@@ -653,7 +673,7 @@ pub(super) fn independent(
 ) -> bool {
     let (node, other_node) = (layout.event_node(one), layout.event_node(other));
     let (Ok(code), Ok(other_code)) =
-        (memo.code_at(states[node], one), memo.code_at(states[other_node], other))
+        (memo.code_anywhere(states[node], one), memo.code_anywhere(states[other_node], other))
     else {
         return false;
     };

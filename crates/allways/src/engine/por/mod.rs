@@ -38,7 +38,7 @@
 //! on cycles, which depend on the order of the search.
 //!
 //! **Symmetry**: what is followed in a representative is valid there, and renaming keeps the length
-//! of runs, bad vectors and components; so the arguments go through for classes of states. `Aux` changes nothing: states that differ in it
+//! of runs and bad vectors; so the arguments go through for classes of states, but for case A, which is not used then. `Aux` changes nothing: states that differ in it
 //! alone are one. With `--exact` the same is followed.
 //!
 //! What the fixpoint does not cover is followed in full: partitions, more groups of events than a set has
@@ -402,7 +402,9 @@ impl<'p> Reducer<'p> {
             if set >> at & 1 == 1 {
                 for place in 0..self.fixpoint.states(usize::from(group.node)).len() {
                     let state = self.fixpoint.states(usize::from(group.node))[place];
-                    let Ok(code) = memo.code_at(state, group.event) else { return Some(root) };
+                    let Ok(code) = memo.code_anywhere(state, group.event) else {
+                        return Some(root);
+                    };
                     let mut codes = code..code + memo.results(code);
                     if codes.any(|code| memo.step(code).feed != 0) {
                         return Some(root);
@@ -416,7 +418,7 @@ impl<'p> Reducer<'p> {
     /// Whether no property sees anything of an event in any state in which its node may handle it.
     fn is_invisible(&self, memo: &mut Memo<'_>, group: &Group) -> bool {
         self.fixpoint.states(usize::from(group.node)).iter().all(|&state| {
-            let Ok(code) = memo.code_at(state, group.event) else { return false };
+            let Ok(code) = memo.code_anywhere(state, group.event) else { return false };
             (code..code + memo.results(code)).all(|code| {
                 let step = memo.step(code);
                 step.flags & (flag::VIEWS | flag::PANIC) == 0 && step.feed == 0
@@ -437,7 +439,7 @@ impl<'p> Reducer<'p> {
         }
         let node = usize::from(group.node);
         let state = vector[layout.node_base + node];
-        let Ok(code) = memo.code_at(state, group.event) else { return false };
+        let Ok(code) = memo.code_anywhere(state, group.event) else { return false };
         (code..code + memo.results(code))
             .all(|code| self.plan.ranks.rise(node, state, memo.step(code).next))
     }

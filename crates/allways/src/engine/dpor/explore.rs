@@ -1,0 +1,326 @@
+//! What all reductions share: a machine that is led along runs, happens-before and properties that follow it,
+//! bounds, statistics, and findings at the end.
+
+use super::judge::Judge;
+use crate::engine::Findings;
+use crate::engine::budget::Budget;
+use crate::engine::goals::Sighting;
+use crate::engine::machine::footprint::Footprint;
+use crate::engine::machine::{Machine, Performed, Transition};
+use crate::error::Error;
+use crate::outcome::{Bound, Statistics};
+use crate::trace::order::{Order, Touch};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Runs are cut off here unless the options say otherwise.
+const DEFAULT_DEPTH: u64 = 10_000;
+
+/// So often somebody looks at the clock.
+const STEPS_A_PULSE: u64 = 256;
+
+/// After so many runs the reduction tells how many branches there are.
+const RUNS_A_GUESS: u64 = 256;
+
+/// A transition, and what it touches where it is possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Move {
+    pub transition: Transition,
+    pub footprint: Footprint,
+}
+
+/// An event of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub what: Move,
+    pub is_fault: bool,
+    /// Whether its process had no other alternative.
+    pub is_only: bool,
+}
+
+/// Told of every run that has ended.
+#[cfg(test)]
+pub(crate) type Watch<'a, M> = Box<dyn FnMut(&Order, &[Step], &mut M) + 'a>;
+
+/// A machine that is led along runs, and all that follows it.
+pub(crate) struct Explorer<'a, M> {
+    pub machine: M,
+    pub order: Order,
+    pub steps: Vec<Step>,
+    pub judge: Judge,
+    budget: &'a Budget,
+    max_depth: usize,
+    bound: Option<Bound>,
+    /// Set when a bound other than depth was reached.
+    stopped: bool,
+    runs: u64,
+    blocked_runs: u64,
+    transitions: u64,
+    deepest: usize,
+    /// What the reduction stores, in bytes.
+    pub stored: u64,
+    /// A listing, kept for its room.
+    listed: Vec<Transition>,
+    #[cfg(test)]
+    pub watch: Option<Watch<'a, M>>,
+}
+
+/// What is known of the branches at a depth of the present run.
+pub(crate) struct Branches {
+    /// Those that are explored; the one that the run takes is not among them.
+    pub done: u32,
+    /// Those, the one that the run takes, and those that wait. There may be more to come.
+    pub known: u32,
+}
+
+impl<'a, M: Machine> Explorer<'a, M> {
+    /// `passes_by` says that there are states in which no run will stand.
+    pub fn new(machine: M, budget: &'a Budget, passes_by: bool) -> Self {
+        let max_depth = match budget.max_depth {
+            u64::MAX => DEFAULT_DEPTH,
+            depth => depth,
+        };
+        Explorer {
+            judge: Judge::new(&machine, passes_by),
+            machine,
+            order: Order::new(),
+            steps: Vec::new(),
+            budget,
+            max_depth: usize::try_from(max_depth).unwrap_or(usize::MAX),
+            bound: None,
+            stopped: false,
+            runs: 0,
+            blocked_runs: 0,
+            transitions: 0,
+            deepest: 0,
+            stored: 0,
+            listed: Vec::new(),
+            #[cfg(test)]
+            watch: None,
+        }
+    }
+
+    /// Starts again.
+    pub fn restart(&mut self, start: usize) -> Result<(), Error> {
+        self.machine.restart(start)?;
+        self.order.truncate(0);
+        self.steps.clear();
+        self.judge.start(&mut self.machine)
+    }
+
+    /// Whether there is nothing more to do.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.stopped || self.judge.is_over()
+    }
+
+    /// Whether the run is as long as it may be.
+    #[inline]
+    pub fn is_at_bound(&self) -> bool {
+        self.steps.len() >= self.max_depth
+    }
+
+    /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
+    pub fn perform(&mut self, transition: Transition) -> Result<Footprint, Error> {
+        let performed = self.machine.perform(transition)?;
+        self.note(transition, &performed);
+        self.transitions += 1;
+        self.deepest = self.deepest.max(self.steps.len());
+        self.judge.step(&mut self.machine, &self.order, &performed)?;
+        if self.transitions.is_multiple_of(STEPS_A_PULSE) {
+            self.pulse();
+        }
+        Ok(performed.footprint)
+    }
+
+    fn note(&mut self, transition: Transition, performed: &Performed) {
+        let footprints = self.machine.footprints();
+        self.order.push(Touch {
+            process: transition.process,
+            created_by: performed.created_by,
+            reads: footprints.reads(performed.footprint),
+            writes: footprints.writes(performed.footprint),
+        });
+        self.steps.push(Step {
+            what: Move { transition, footprint: performed.footprint },
+            is_fault: performed.is_fault,
+            is_only: performed.is_only,
+        });
+    }
+
+    /// Goes back to the first so many events.
+    pub fn go_back(&mut self, len: usize) -> Result<(), Error> {
+        self.machine.go_back(len)?;
+        self.order.truncate(len);
+        self.steps.truncate(len);
+        self.judge.go_back(len);
+        Ok(())
+    }
+
+    /// Lists what may happen next. A state in which only faults can is judged.
+    pub fn possible(&mut self, into: &mut Vec<Transition>) -> Result<(), Error> {
+        let goes_on = self.machine.possible(into)?;
+        if !goes_on && self.judge.watches_stuck() {
+            self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
+        }
+        Ok(())
+    }
+
+    /// Performs something beyond the end of a run, only to see what it touches; [`Explorer::forget`] undoes it.
+    pub fn try_out(&mut self, transition: Transition) -> Result<(), Error> {
+        let performed = self.machine.perform(transition)?;
+        self.note(transition, &performed);
+        Ok(())
+    }
+
+    /// Undoes [`Explorer::try_out`].
+    pub fn forget(&mut self) -> Result<(), Error> {
+        let len = self.steps.len() - 1;
+        self.machine.go_back(len)?;
+        self.order.truncate(len);
+        self.steps.truncate(len);
+        Ok(())
+    }
+
+    /// The run has ended: nothing can happen, or it was cut off at the depth bound.
+    pub fn end_run(&mut self, is_cut: bool) -> Result<(), Error> {
+        if self.runs >= self.budget.max_runs {
+            self.bound = Some(Bound::Runs);
+            self.stopped = true;
+            return Ok(());
+        }
+        self.runs += 1;
+        if is_cut {
+            self.bound.get_or_insert(Bound::Depth);
+        }
+        #[cfg(test)]
+        if let Some(watch) = &mut self.watch {
+            watch(&self.order, &self.steps, &mut self.machine);
+        }
+        if self.judge.watches_stuck() && self.steps.iter().any(|step| step.is_fault) {
+            self.judge_without_faults()?;
+        }
+        Ok(())
+    }
+
+    /// A sleep set has left nothing to do: the run is part of what other runs show.
+    pub fn end_blocked_run(&mut self) {
+        self.blocked_runs += 1;
+    }
+
+    /// Judges the terminal states that the run passes by.
+    ///
+    /// A state is terminal if only faults can happen in it. Then what the run has more than the state
+    /// begins with faults: it is some faults and all that happens after them. So every such set of
+    /// faults is left out in turn, and the machine led to where the rest leads.
+    fn judge_without_faults(&mut self) -> Result<(), Error> {
+        let len = self.steps.len();
+        let faults: Vec<usize> = (0..len).filter(|&event| self.steps[event].is_fault).collect();
+        let mut left_out = vec![false; faults.len()];
+        // Counts in binary through all sets but the empty one.
+        while let Some(next) = left_out.iter().position(|out| !out) {
+            left_out[..next].fill(false);
+            left_out[next] = true;
+            let out = |event: usize| {
+                let faults = faults.iter().zip(&left_out).filter(|(_, out)| **out);
+                faults.into_iter().any(|(&f, _)| f == event || self.order.before(f, event))
+            };
+            // Each state once: with the largest set of faults that leads to it.
+            let closed = faults.iter().zip(&left_out).all(|(&fault, is)| *is || !out(fault));
+            let Some(first) = (0..len).find(|&event| out(event)) else { continue };
+            let rest: Vec<usize> = (first..len).filter(|&event| !out(event)).collect();
+            if closed {
+                self.judge_after(first, &rest)?;
+            }
+            if self.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the state after the first so many events and these further ones, if it is terminal.
+    fn judge_after(&mut self, first: usize, rest: &[usize]) -> Result<(), Error> {
+        self.machine.go_back(first)?;
+        for &event in rest {
+            self.machine.perform(self.steps[event].what.transition)?;
+        }
+        let mut listed = std::mem::take(&mut self.listed);
+        let goes_on = self.machine.possible(&mut listed)?;
+        self.listed = listed;
+        if !goes_on {
+            self.judge.stuck(&mut self.machine, 0..first + rest.len())?;
+        }
+        self.machine.go_back(first)?;
+        for event in first..self.steps.len() {
+            self.machine.perform(self.steps[event].what.transition)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is time to tell how many branches there are along the run: see [`Explorer::guess`].
+    pub fn wants_branches(&self) -> bool {
+        self.runs < 64 || self.runs.is_multiple_of(RUNS_A_GUESS)
+    }
+
+    /// Guesses how many runs there will be, from the branches at each point of a run that has just ended.
+    ///
+    /// If all branches of a point weigh the same, this tells which part of all runs has been made. The
+    /// number of runs divided by it is the estimate of Knuth ("Estimating the efficiency of backtrack programs", 1975),
+    /// over all runs so far instead of random ones, as the weighted backtrack estimator of Kilby and others has it.
+    pub fn guess(&self, branches: impl Iterator<Item = Branches>) {
+        let (mut part, mut weight) = (0.0, 1.0);
+        for Branches { done, known } in branches {
+            weight /= f64::from(known.max(1));
+            part += weight * f64::from(done);
+        }
+        // The run that has just ended.
+        part += weight;
+        let guess = (self.runs + 1) as f64 / part;
+        self.budget.progress.estimated_runs.store(guess.round() as u64, Relaxed);
+    }
+
+    /// Tells progress and stops the search if a bound is reached.
+    #[cold]
+    fn pulse(&mut self) {
+        let progress = &self.budget.progress;
+        let memory = self.stored + self.machine.bytes() + self.judge.bytes();
+        progress.runs.store(self.runs, Relaxed);
+        progress.generated.store(self.transitions, Relaxed);
+        progress.depth.store(self.deepest as u64, Relaxed);
+        progress.memory.store(memory, Relaxed);
+        if let Some(bound) = self.budget.reached(0, memory) {
+            self.bound = Some(bound);
+            self.stopped = true;
+        }
+    }
+
+    /// What came of it all, and the machine.
+    pub fn finish(self) -> (Findings, M) {
+        let costs = self.machine.costs();
+        let statistics = Statistics {
+            transitions: Some(self.transitions),
+            runs: Some(self.runs),
+            blocked_runs: Some(self.blocked_runs),
+            handler_executions: Some(costs.handler_executions),
+            guard_executions: Some(costs.guard_executions),
+            local_states: Some(costs.local_states),
+            local_events: Some(costs.local_events),
+            depth: Some(self.deepest as u64),
+            user_time: Some(std::time::Duration::from_nanos(costs.user_nanos)),
+            ..Statistics::default()
+        };
+        let stopped_early = self.judge.violation.is_none() && self.judge.nothing_left();
+        let goals = self.judge.goals.into_goals().into_iter().map(Sighting::found).collect();
+        let findings = Findings {
+            bound: self.bound.filter(|_| !stopped_early),
+            stopped_early,
+            statistics,
+            goals,
+            violation: self.judge.violation,
+            witnesses: self.judge.witnesses,
+            terminal: self.judge.terminal,
+            ..Findings::default()
+        };
+        (findings, self.machine)
+    }
+}

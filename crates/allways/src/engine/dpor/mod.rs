@@ -1,0 +1,100 @@
+//! Engine `dpor`: dynamic partial-order reduction. Runs are performed to their end one after the other; of those
+//! that differ only in the order of independent events, as few as possible.
+//!
+//! Nothing is remembered of the states met but the run at hand, so it needs little memory; and
+//! it ends only where all runs do. The first idea is that of Flanagan and Godefroid (POPL 2005): perform some
+//! run, look for pairs of dependent events in it that could come in the other order, and go back to try that. That distributed
+//! systems need more than this is the subject of Yabandeh and Kostić, "DPOR-DS: Dynamic Partial Order Reduction in Distributed Systems".
+//! What is a process, and what is independent, is up to the [machine](crate::engine::machine): for
+//! [handlers](crate::engine::machine::handlers), each envelope is a process of its own, and steps of one node are dependent. The
+//! [reductions](crate::Reduction) differ in where they branch off: [`all`], [`reduced`].
+//!
+//! **Why it is sound.** Every violation is a run that the machine performed, or the events of one of its consistent
+//! cuts, and it is replayed.
+//!
+//! **Why it is complete.** Every reachable state is a cut of some run that ends (or is cut off at the depth bound, which
+//! the outcome says). The reductions perform a run of every trace: see [`reduced`] and [`races`]. Properties are tested
+//! in all cuts as far as they can tell them apart, and states in which only faults are possible are
+//! looked for along each run: see [`judge`] and [`explore`].
+
+mod all;
+mod explore;
+mod judge;
+mod races;
+mod reduced;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use crate::engine::budget::Budget;
+use crate::engine::machine::Machine;
+use crate::engine::machine::handlers::{Built, Handlers};
+use crate::engine::options::{Options, Reduction};
+use crate::engine::{Findings, Found};
+use crate::error::Error;
+use crate::model::node::Node;
+use crate::model::system::System;
+use crate::outcome::Run;
+use crate::space::local::{LocalSpace, SpaceOptions};
+use explore::Explorer;
+
+/// Runs the search.
+pub(crate) fn search<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Findings, Error> {
+    if options.symmetry || options.exact || options.max_states.is_some() {
+        return Err(Error::Options(
+            "engine dpor keeps no states: symmetry, exact and a bound on states make no sense with it"
+                .to_owned(),
+        ));
+    }
+    let watch = SpaceOptions {
+        determinism_guard: options.determinism_guard,
+        verify_aux: options.verify_aux,
+        symmetry: false,
+        exact: false,
+    };
+    let space = LocalSpace::new(system, watch)?;
+    let mut findings = match Handlers::new(&space)? {
+        Built::Panicked(what) => {
+            let violation = Some(Found { what, run: Run::default() });
+            return Ok(Findings { violation, ..Findings::default() });
+        }
+        Built::Machine(machine) => {
+            let mut explorer = Explorer::new(*machine, budget, options.reduction.passes_by());
+            explore(&mut explorer, options.reduction)?;
+            explorer.finish().0
+        }
+    };
+    if options.verify_aux {
+        space.verify_aux()?;
+    }
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
+    Ok(findings)
+}
+
+/// Explores everything from every start.
+fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> Result<(), Error> {
+    for start in 0..explorer.machine.starts() {
+        explorer.restart(start)?;
+        if explorer.is_over() {
+            break;
+        }
+        match reduction {
+            Reduction::None => all::explore(explorer)?,
+            Reduction::Source => reduced::explore(explorer, false)?,
+            Reduction::Optimal => reduced::explore(explorer, true)?,
+            Reduction::Naive | Reduction::Force | Reduction::Ds => {
+                let what = format!("reduction {} is not there yet", reduction.name());
+                return Err(Error::Options(what));
+            }
+        }
+        if explorer.is_over() {
+            break;
+        }
+    }
+    Ok(())
+}

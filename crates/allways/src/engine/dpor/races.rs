@@ -1,0 +1,262 @@
+//! Races of a run: what could have happened otherwise, and where to branch off to see it.
+//!
+//! Let `r` be the next step of a process, somewhere along the run or after its end. It could have happened
+//! elsewhere in the run's trace if there is a *cut* (a set of events with all that happens before them) without some event
+//! that `r` depends on after which `r` is possible. Each such cut, with `r` behind it, is the beginning of another trace.
+//! In the run, it branches off before the first event that the cut lacks; the rest of the cut,
+//! and then `r`, is the sequence to be seen from there. It suffices to look at the largest such
+//! cuts: from the runs that they lead to, the smaller ones are found.
+//!
+//! In the classic setting, where nothing that is possible is made impossible by others, these are the reversible races
+//! of source sets and optimal DPOR (Abdulla, Aronis, Jonsson, Sagonas): the largest cuts lack one
+//! immediate predecessor of `r` each, and all that happens after it. But an envelope that would
+//! change nothing cannot be delivered, and steps of its node make it so and undo it. Hence:
+//!
+//! - if `r` is not possible after a cut, a smaller one is tried: the machine says which object is to blame, and the last
+//!   event of the cut that writes it is left out too, with all that happens after it. Events that made `r` possible are
+//!   skipped in this way, and do not end the search.
+//! - `r` need not have happened at all. At the end of a run, this is asked for all processes that
+//!   are [blocked](Machine::blocked): they may have been possible before.
+//! - where a run was cut off by the depth bound, it is asked for what is still possible, too.
+//!
+//! A step that can end in several ways is several steps that prevent each other: for each that was not taken,
+//! the largest cut lacks the one that was, and all that happens after it.
+//!
+//! **Why the largest cuts suffice.** Let `E` be a prefix of explored runs, `p` an explored step after it, and let `E.u.r` be possible,
+//! where `p` is independent of `u` and not of `r`. If `r` is possible after `E.p.u`, then a run with `E.p.u.r` is explored
+//! and `p` is an immediate predecessor of `r` in it. Otherwise look at a run after `E.p.u` in which `r` becomes
+//! possible again after as few events as can be (of its node, then of all), or one in which it never does. The cut `E.u` is
+//! within that run, so there is a largest cut around it after which `r` is possible, and since the
+//! number of events was least, that one lacks `p`. Either it is `E.u` in all that `r` depends on, and
+//! its sequence from `E` is what is wanted; or it has more such events, `p` is not among them, and from `E` a run
+//! is explored that begins with one of these and needs fewer events than that after `p` for `r` to become possible. So this comes
+//! to an end, where some step explored after `E` begins a sequence that `u.r` begins with or
+//! is independent of more than `u`. From here on the classic argument applies.
+
+use super::explore::{Explorer, Move};
+use super::tree::may_begin;
+use crate::engine::machine::footprint::Footprint;
+use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
+use crate::error::Error;
+
+/// Another beginning of a trace: the run up to an event, and then these moves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reversal {
+    /// The number of events that it shares with the run.
+    pub at: usize,
+    /// Whether the last move might be the first of the sequence: nothing in it creates that or conflicts with it.
+    pub last_may_begin: bool,
+    start: usize,
+    end: usize,
+}
+
+/// The reversals of one run, and room to find them.
+#[derive(Default)]
+pub(crate) struct Races {
+    found: Vec<Reversal>,
+    moves: Vec<Move>,
+    /// The events that a cut lacks.
+    without: Vec<u32>,
+    alternatives: Vec<u32>,
+    /// Cuts to look at, each by the events of which it lacks the future; one after the other.
+    cuts: Vec<Vec<u32>>,
+    /// Those that were looked at, if there may be several ways to one.
+    seen: Vec<Vec<u32>>,
+    /// Vectors kept for their room.
+    spare: Vec<Vec<u32>>,
+    blocked: Vec<Process>,
+    possible: Vec<Transition>,
+}
+
+impl Races {
+    /// Finds the reversals of a run that has ended. Those of events before `from` were found before.
+    pub fn find<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        from: usize,
+        is_cut: bool,
+    ) -> Result<(), Error> {
+        self.found.clear();
+        self.moves.clear();
+        for event in from..explorer.steps.len() {
+            self.of_event(explorer, event)?;
+        }
+        let mut blocked = std::mem::take(&mut self.blocked);
+        explorer.machine.blocked(&mut blocked)?;
+        for &process in &blocked {
+            self.scan(explorer, process, None)?;
+        }
+        self.blocked = blocked;
+        if is_cut {
+            self.of_possible(explorer)?;
+        }
+        Ok(())
+    }
+
+    /// The reversals that were found.
+    pub fn found(&self) -> impl Iterator<Item = (Reversal, &[Move])> {
+        self.found.iter().map(|reversal| (*reversal, &self.moves[reversal.start..reversal.end]))
+    }
+
+    /// Where else an event could have happened, and how else it could have ended.
+    fn of_event<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        event: usize,
+    ) -> Result<(), Error> {
+        let Move { transition, footprint } = explorer.steps[event].what;
+        if !explorer.steps[event].is_only {
+            self.leave_out(explorer, &[event as u32]);
+            let Races { without, alternatives, .. } = self;
+            explorer.machine.elsewhere(transition.process, without, alternatives)?;
+            self.alternatives.retain(|&alternative| alternative != transition.alternative);
+            self.add(explorer, transition.process, footprint, None);
+        }
+        for index in 0..explorer.order.immediate(event).len() {
+            let before = explorer.order.immediate(event)[index];
+            // That it was created by the one before does not mean that there was nothing to do for its process before that.
+            if explorer.order.step_before(event) != Some(before as usize) {
+                self.scan(explorer, transition.process, Some((event, before)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where else what is possible at the end could have happened.
+    fn of_possible<M: Machine>(&mut self, explorer: &mut Explorer<'_, M>) -> Result<(), Error> {
+        let mut possible = std::mem::take(&mut self.possible);
+        explorer.machine.possible(&mut possible)?;
+        possible.dedup_by_key(|transition| transition.process);
+        for &transition in &possible {
+            explorer.try_out(transition)?;
+            let event = explorer.steps.len() - 1;
+            explorer.steps[event].is_only = true;
+            self.of_event(explorer, event)?;
+            explorer.forget()?;
+        }
+        self.possible = possible;
+        Ok(())
+    }
+
+    /// Finds the largest cuts after which a process could take the step that is an event of the run, without a
+    /// predecessor of it; or the step that it has not taken.
+    fn scan<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        process: Process,
+        event: Option<(usize, u32)>,
+    ) -> Result<(), Error> {
+        let last = match event {
+            Some((event, _)) => explorer.order.step_before(event),
+            None => explorer.order.last_step(process, explorer.steps.len()),
+        };
+        self.seen.clear();
+        let mut first = self.spare.pop().unwrap_or_default();
+        first.clear();
+        first.extend(event.map(|(_, before)| before));
+        self.cuts.push(first);
+        while let Some(roots) = self.cuts.pop() {
+            self.leave_out(explorer, &roots);
+            if last.is_none_or(|last| self.without.binary_search(&(last as u32)).is_err()) {
+                let Races { without, alternatives, .. } = self;
+                match explorer.machine.elsewhere(process, without, alternatives)? {
+                    Elsewhere::Possible(footprint, created_by) => {
+                        self.add(explorer, process, footprint, created_by);
+                    }
+                    Elsewhere::Blocked(by) => {
+                        for &object in by.objects() {
+                            if let Some(writer) = self.last_writer(explorer, object) {
+                                self.try_without(&roots, writer, by.objects().len() > 1);
+                            }
+                        }
+                    }
+                }
+            }
+            self.spare.push(roots);
+        }
+        Ok(())
+    }
+
+    /// A smaller cut, to be looked at unless it was.
+    fn try_without(&mut self, roots: &[u32], writer: u32, may_be_seen: bool) {
+        let mut smaller = self.spare.pop().unwrap_or_default();
+        smaller.clear();
+        smaller.extend_from_slice(roots);
+        smaller.push(writer);
+        smaller.sort_unstable();
+        if may_be_seen {
+            if self.seen.contains(&smaller) {
+                self.spare.push(smaller);
+                return;
+            }
+            self.seen.push(smaller.clone());
+        }
+        self.cuts.push(smaller);
+    }
+
+    /// Lists what a cut lacks: these events and all that happens after them.
+    fn leave_out<M: Machine>(&mut self, explorer: &Explorer<'_, M>, roots: &[u32]) {
+        self.without.clear();
+        let Some(&first) = roots.iter().min() else { return };
+        let order = &explorer.order;
+        for event in first as usize..explorer.steps.len() {
+            let lacks = |&root: &u32| root as usize == event || order.before(root as usize, event);
+            if roots.iter().any(lacks) {
+                self.without.push(event as u32);
+            }
+        }
+    }
+
+    /// The last event of the cut that writes an object.
+    fn last_writer<M: Machine>(&self, explorer: &Explorer<'_, M>, object: u32) -> Option<u32> {
+        let footprints = explorer.machine.footprints();
+        let mut lacking = self.without.iter().rev().peekable();
+        for event in (0..explorer.steps.len()).rev() {
+            if lacking.next_if(|&&lacks| lacks as usize == event).is_some() {
+                continue;
+            }
+            if footprints.is_written(explorer.steps[event].what.footprint, object) {
+                return Some(event as u32);
+            }
+        }
+        None
+    }
+
+    /// Notes what is to be seen: the cut at hand, and then the process with each of its alternatives.
+    fn add<M: Machine>(
+        &mut self,
+        explorer: &Explorer<'_, M>,
+        process: Process,
+        footprint: Footprint,
+        created_by: Option<usize>,
+    ) {
+        let Some(&first) = self.without.first() else { return };
+        let at = first as usize;
+        for index in 0..self.alternatives.len() {
+            let start = self.moves.len();
+            let mut lacking = self.without.iter().peekable();
+            for event in at..explorer.steps.len() {
+                if lacking.next_if(|&&lacks| lacks as usize == event).is_none() {
+                    self.moves.push(explorer.steps[event].what);
+                }
+            }
+            let transition = Transition { process, alternative: self.alternatives[index] };
+            let last = Move { transition, footprint };
+            let footprints = explorer.machine.footprints();
+            let last_may_begin = created_by.is_none_or(|creator| creator < at)
+                && may_begin(footprints, last, &self.moves[start..]);
+            self.moves.push(last);
+            // If the first event that is left out may begin the sequence, the cut is not one of the largest.
+            if may_begin(footprints, explorer.steps[at].what, &self.moves[start..]) {
+                self.moves.truncate(start);
+                continue;
+            }
+            self.found.push(Reversal { at, last_may_begin, start, end: self.moves.len() });
+        }
+    }
+
+    /// Roughly the bytes in use.
+    pub fn bytes(&self) -> u64 {
+        (self.moves.capacity() * size_of::<Move>()) as u64
+    }
+}

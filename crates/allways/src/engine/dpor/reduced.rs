@@ -1,0 +1,192 @@
+//! Reductions `source` and `optimal`: one run, or few, for each trace.
+//!
+//! Both perform runs to their end, look for [races](super::races) there, and branch off where a race asks for
+//! it. What was explored from a point of the run *sleeps* in what is explored from there later, until something
+//! happens that conflicts with it.
+//!
+//! - `source` (Algorithm 1 of "Optimal dynamic partial order reduction") only takes care that from each point of the run the
+//!   branches are a *source set*: all traces from there begin with one of them. It may run
+//!   into a point where all that is possible sleeps, and has performed a part of a run in vain.
+//! - `optimal` (its Algorithm 2) keeps the whole sequence that a race asks for in a [wakeup tree](super::tree) and follows
+//!   it. So it performs each trace once, and never runs into what sleeps.
+//!
+//! **Where it departs from the paper.** Steps can make others impossible: see [`races`](super::races). Runs are
+//! looked at when they have ended, in both reductions; a pair of events that was looked at in a run with the same
+//! beginning up to the later of them is not looked at again. A branch of `source` is not added either if something that
+//! sleeps begins what a race asks for. (That something that sleeps *may* begin it would not do: `optimal` follows sequences
+//! that were asked for where that went to sleep, `source` has forgotten them.)
+//!
+//! **Under a depth bound** runs are cut off, and neither promises to see all that lies within the
+//! bound: which of independent events come first is arbitrary. The outcome is never complete then.
+
+use super::explore::{Branches, Explorer, Move};
+use super::races::Races;
+use super::tree::{self, Branch, Trees, begins, may_begin};
+use crate::engine::machine::{Machine, Transition};
+use crate::error::Error;
+
+/// A point of the run.
+#[derive(Default)]
+struct Frame {
+    /// What was explored from here, or from before, and need not be now.
+    sleep: Vec<Move>,
+    /// What is still to be seen from here.
+    tree: Branch,
+    /// How many branches are explored.
+    done: u32,
+}
+
+/// A search in progress.
+struct Search<'e, 'a, M> {
+    explorer: &'e mut Explorer<'a, M>,
+    /// Whether whole sequences are followed.
+    is_optimal: bool,
+    frames: Vec<Frame>,
+    /// Frames kept for their room.
+    spare: Vec<Frame>,
+    trees: Trees,
+    races: Races,
+    possible: Vec<Transition>,
+    /// The events whose races were found in a run with the same beginning.
+    analysed: usize,
+}
+
+/// Explores everything from the present start.
+pub(super) fn explore<M: Machine>(
+    explorer: &mut Explorer<'_, M>,
+    is_optimal: bool,
+) -> Result<(), Error> {
+    let mut search = Search {
+        explorer,
+        is_optimal,
+        frames: Vec::new(),
+        spare: Vec::new(),
+        trees: Trees::default(),
+        races: Races::default(),
+        possible: Vec::new(),
+        analysed: 0,
+    };
+    search.enter(tree::NONE)?;
+    search.run()
+}
+
+impl<M: Machine> Search<'_, '_, M> {
+    fn run(&mut self) -> Result<(), Error> {
+        while let Some(depth) = self.frames.len().checked_sub(1) {
+            if self.explorer.is_over() {
+                return Ok(());
+            }
+            let frame = &mut self.frames[depth];
+            match self.trees.take_first(&mut frame.tree) {
+                None => {
+                    self.spare.extend(self.frames.pop());
+                    // The step that led here is explored.
+                    if let Some(parent) = self.frames.last_mut() {
+                        parent.sleep.push(self.explorer.steps[depth - 1].what);
+                        parent.done += 1;
+                        self.explorer.go_back(depth - 1)?;
+                        self.analysed = self.analysed.min(depth - 1);
+                    }
+                }
+                Some((what, below)) => {
+                    self.explorer.perform(what.transition)?;
+                    if !self.explorer.is_over() {
+                        self.enter(below)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stands at a new point of the run, from which a tree is to be seen.
+    fn enter(&mut self, tree: Branch) -> Result<(), Error> {
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.sleep.clear();
+        frame.done = 0;
+        frame.tree = tree;
+        if let (Some(parent), Some(step)) = (self.frames.last(), self.explorer.steps.last()) {
+            let footprints = self.explorer.machine.footprints();
+            let sleeps = |other: &&Move| {
+                other.transition.process != step.what.transition.process
+                    && !footprints.conflict(other.footprint, step.what.footprint)
+            };
+            frame.sleep.extend(parent.sleep.iter().filter(sleeps));
+        }
+        self.frames.push(frame);
+        if tree == tree::NONE {
+            self.extend()?;
+        }
+        Ok(())
+    }
+
+    /// Chooses how the run goes on, or ends it.
+    fn extend(&mut self) -> Result<(), Error> {
+        let mut possible = std::mem::take(&mut self.possible);
+        self.explorer.possible(&mut possible)?;
+        let at = self.frames.len() - 1;
+        let sleeps = |transition: &Transition| {
+            self.frames[at].sleep.iter().any(|other| other.transition == *transition)
+        };
+        let next = possible.iter().copied().find(|transition| !sleeps(transition));
+        let is_cut = !possible.is_empty() && self.explorer.is_at_bound();
+        self.possible = possible;
+        match next {
+            _ if self.explorer.is_over() => {}
+            Some(transition) if !is_cut => {
+                // What it touches is known when it has happened, and not needed before.
+                let what = Move { transition, footprint: 0 };
+                self.frames[at].tree = self.trees.single(what);
+            }
+            None if !self.possible.is_empty() => {
+                self.explorer.end_blocked_run();
+                self.branch_off(false)?;
+            }
+            _ => {
+                self.tell_branches();
+                self.explorer.end_run(is_cut)?;
+                self.branch_off(is_cut)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that what the races of the run ask for is seen.
+    ///
+    /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
+    fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
+        let from = if self.is_optimal { 0 } else { self.analysed };
+        self.races.find(self.explorer, from, is_cut)?;
+        self.analysed = self.explorer.steps.len();
+        let footprints = self.explorer.machine.footprints();
+        for (reversal, sequence) in self.races.found() {
+            let frame = &mut self.frames[reversal.at];
+            if self.is_optimal {
+                if !frame.sleep.iter().any(|&other| may_begin(footprints, other, sequence)) {
+                    self.trees.insert(footprints, &mut frame.tree, sequence);
+                }
+            } else if !frame.sleep.iter().any(|&other| begins(footprints, other, sequence))
+                && !self.trees.begins(footprints, frame.tree, sequence)
+            {
+                // With what the race is about, if it need not wait for the others.
+                let first =
+                    if reversal.last_may_begin { sequence.last() } else { sequence.first() };
+                self.trees.add_moves(&mut frame.tree, first);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells how many branches there are along the run.
+    fn tell_branches(&mut self) {
+        if self.explorer.wants_branches() {
+            self.explorer.stored = self.trees.bytes() + self.races.bytes();
+            // The last point has no branches.
+            let points = &self.frames[..self.frames.len() - 1];
+            self.explorer.guess(points.iter().map(|frame| Branches {
+                done: frame.done,
+                known: frame.done + 1 + self.trees.count(frame.tree),
+            }));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a stateless engine explores, as far as it needs to know.
+//!
+//! A [`Machine`] stands somewhere along one run. It can start again, go back along the run, say what may
+//! happen next and make it happen. What happens is a step of a *process*, which touches *objects*;
+//! both are small numbers, and what they stand for is the machine's business. Two steps that are not of
+//! one process, of which none created the other, and that touch no object that one of them writes must commute:
+//! possible in either order, with the same alternatives, the same footprints and the same result. All that
+//! partial-order engines do rests on this promise.
+//!
+//! Nothing here asks for a copy of a state. A machine may go back by undoing steps, or by starting
+//! again and repeating them.
+//!
+//! [`Handlers`](handlers::Handlers) is the machine for systems of handlers.
+
+pub(crate) mod elsewhere;
+pub(crate) mod footprint;
+pub(crate) mod handlers;
+pub(crate) mod lanes;
+
+use crate::error::Error;
+use crate::model::property::PropertyKind;
+use crate::model::run_event::RunEvent;
+use crate::space::Costs;
+use footprint::{Footprint, Footprints};
+
+/// A process, by number. The number means the same in every run: whoever creates the process, and
+/// in whatever order independent steps come.
+pub(crate) type Process = u32;
+
+/// Something that steps touch, by number.
+pub(crate) type Object = u32;
+
+/// What may happen: the next step of a process, and which of the results that it may have.
+///
+/// All alternatives of one step have the same footprint, so engines need not look for orders in which
+/// only one of them can be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Transition {
+    pub process: Process,
+    pub alternative: u32,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Performed {
+    /// What it touched.
+    pub footprint: Footprint,
+    /// Whether its process could take only this step, with no other alternative.
+    pub is_only: bool,
+    /// The event without which there would be no such step, by its place in the run.
+    pub created_by: Option<usize>,
+    /// The place at which some view has changed, if one has.
+    pub moved: Option<usize>,
+    /// Whether some observer may have moved.
+    pub fed: bool,
+    /// Whether it is something going wrong, on which the system may not rely to get unstuck.
+    pub is_fault: bool,
+    /// Whether user code panicked. Nothing can happen after that; the engine goes back.
+    pub panicked: bool,
+}
+
+/// Whether a process could have taken its next step in another state than the present one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Elsewhere {
+    /// It could, and would have touched this; the event without which there would be no such step, if
+    /// there is one.
+    Possible(Footprint, Option<usize>),
+    /// It could not, and it could in no state with fewer of the events of the run, unless
+    /// one of these objects were as it was before some event that wrote it.
+    Blocked(Blockers),
+}
+
+/// At most two objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Blockers {
+    objects: [Object; 2],
+    len: u8,
+}
+
+impl Blockers {
+    /// These objects.
+    pub fn of(objects: &[Object]) -> Self {
+        let mut blockers = Blockers::default();
+        for &object in objects {
+            blockers.objects[usize::from(blockers.len)] = object;
+            blockers.len += 1;
+        }
+        blockers
+    }
+
+    pub fn objects(&self) -> &[Object] {
+        &self.objects[..usize::from(self.len)]
+    }
+}
+
+/// What a property reads, and what it claims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reading {
+    pub kind: PropertyKind,
+    /// The observer that it reads; otherwise it reads a view at each place.
+    pub observer: Option<usize>,
+}
+
+/// What a stateless engine explores. Deterministic: the same transitions from the same start lead to the same
+/// run, with the same numbers for everything.
+///
+/// Methods that return a [`Result`] may run user code; an error ends the check.
+pub(crate) trait Machine {
+    /// How many ways to start there are that differ.
+    fn starts(&self) -> usize;
+
+    /// Starts again, in this of the ways: the run is empty.
+    fn restart(&mut self, start: usize) -> Result<(), Error>;
+
+    /// The number that the present start has among all, for a run to be replayed.
+    fn start_number(&self) -> usize;
+
+    /// The number of events of the run.
+    fn len(&self) -> usize;
+
+    /// Goes back to the first `len` events of the run.
+    fn go_back(&mut self, len: usize) -> Result<(), Error>;
+
+    /// Lists everything that may happen next, in place of what is in `into`: the alternatives of one process side by side, faults
+    /// last. Says whether there is anything but faults.
+    fn possible(&mut self, into: &mut Vec<Transition>) -> Result<bool, Error>;
+
+    /// Lists, in place of what is in `into`, processes that cannot take a step now: at least all those that could have taken
+    /// the step that would be their next, instead of some event of the run.
+    fn blocked(&mut self, into: &mut Vec<Process>) -> Result<(), Error>;
+
+    /// Makes something happen that is possible now. It need not have been listed: what was possible in a state that
+    /// differs by independent steps is possible here.
+    fn perform(&mut self, transition: Transition) -> Result<Performed, Error>;
+
+    /// What footprints stand for.
+    fn footprints(&self) -> &Footprints;
+
+    /// Whether a process could take its next step in the state to which the run leads without some of its
+    /// events, and with which alternatives, which are put in place of what is in `into`.
+    ///
+    /// `without` is in the order of the run. With each event it has all that happen after it, and no step of
+    /// the process but the one that is asked about, if that has happened.
+    fn elsewhere(
+        &mut self,
+        process: Process,
+        without: &[u32],
+        into: &mut Vec<u32>,
+    ) -> Result<Elsewhere, Error>;
+
+    /// Whether only a bound on timers, or the like, keeps something from happening.
+    fn is_withheld(&mut self) -> bool;
+
+    /// The properties.
+    fn readings(&self) -> &[Reading];
+
+    /// How many places there are that have views.
+    fn places(&self) -> usize;
+
+    /// What a property sees at a place now.
+    fn view(&mut self, property: usize, place: usize) -> u32;
+
+    /// The state that an observer is in now.
+    fn observed(&self, observer: usize) -> u32;
+
+    /// Whether the test of a property is true of these views, one for each place, or of this one state of its observer.
+    fn test(&mut self, property: usize, reads: &[u32]) -> Result<bool, Error>;
+
+    /// For each property, how many conjuncts it is known to be made of.
+    fn conjunct_counts(&self) -> Vec<usize>;
+
+    /// Which conjuncts of a property are true of what it reads: a bit for each.
+    fn conjuncts(&mut self, property: usize, reads: &[u32]) -> Result<u64, Error>;
+
+    /// An event of the run in words.
+    fn describe(&mut self, event: usize) -> Result<RunEvent, Error>;
+
+    /// What user code said when it panicked on the last event.
+    fn panic_message(&mut self) -> Result<String, Error>;
+
+    /// What user code has cost so far.
+    fn costs(&self) -> Costs;
+
+    /// Roughly the bytes in use.
+    fn bytes(&self) -> u64;
+}

@@ -1,0 +1,15 @@
+//! Partial orders of events: happens-before, canonical forms, consistent cuts, projections.
+//!
+//! A run is one order in which events were performed; its trace is what all runs have in common that
+//! differ only in the order of independent events. This module knows nothing of nodes, handlers and
+//! networks: an event is a step of a numbered process that reads and writes numbered objects, and
+//! engines say what these stand for.
+
+pub(crate) mod canonical;
+pub(crate) mod clock;
+pub(crate) mod cuts;
+pub(crate) mod order;
+pub(crate) mod project;
+
+#[cfg(test)]
+mod naive;
