@@ -365,6 +365,47 @@ impl Observer<Table> for FirstOutputs {
     }
 }
 
+/// What an observer sees of outputs in a search, while properties see this of the nodes.
+fn outputs(build: &dyn Fn() -> System<Table>, seen: Seen8, options: &Options) -> Views {
+    let met = Arc::new(Mutex::<Views>::default());
+    let all = Arc::clone(&met);
+    let system = build()
+        .observe(FirstOutputs)
+        .always("seen", view(move |node: &Table| seen(node.state)), |_| true)
+        .always_observed("record", move |outputs: &Vec<u8>| {
+            all.lock().unwrap().insert(outputs.clone());
+            true
+        });
+    assert_eq!(system.try_check(options).unwrap().verdict, Verdict::Holds);
+    let met = met.lock().unwrap().clone();
+    met
+}
+
+/// Every reduced search meets what an observer may see of outputs: these.
+#[track_caller]
+fn preserves_outputs(build: impl Fn() -> System<Table>, expected: &[&[u8]]) {
+    let expected: Views = expected.iter().map(|outputs| outputs.to_vec()).collect();
+    for seen in PARTS {
+        assert_eq!(outputs(&build, seen, &classic()), expected);
+        for (name, options) in reduced(&[Por::Views]) {
+            assert_eq!(outputs(&build, seen, &options), expected, "{name}");
+        }
+    }
+    for history in &expected {
+        for (name, options) in reduced(&[Por::Needed, Por::Terminals]) {
+            let system = || build().observe(FirstOutputs);
+            let never = history.clone();
+            let system_never = system().always_observed("never", move |s: &Vec<u8>| *s != never);
+            let verdict = system_never.try_check(&options).unwrap().verdict;
+            assert_eq!(verdict, Verdict::Violated, "{history:?}, {name}");
+            let once = history.clone();
+            let system_once = system().sometimes_observed("once", move |s: &Vec<u8>| *s == once);
+            let verdict = system_once.try_check(&options).unwrap().verdict;
+            assert_eq!(verdict, Verdict::Holds, "{history:?}, {name}");
+        }
+    }
+}
+
 #[test]
 fn an_observer_tells_the_order_of_what_two_nodes_output() {
     const FIRST: Rules = &[
@@ -379,36 +420,69 @@ fn an_observer_tells_the_order_of_what_two_nodes_output() {
     ];
     let build = || {
         let system = nodes(&[FIRST, SECOND]).call(0, 0).call(0, 1).call(0, 2);
-        system.call(1, 0).call(1, 1).observe(FirstOutputs)
+        system.call(1, 0).call(1, 1)
     };
-    let histories = |options: &Options| {
-        let met = Arc::new(Mutex::<BTreeSet<Vec<u8>>>::default());
-        let all = Arc::clone(&met);
-        let system = build().always_observed("record", move |outputs: &Vec<u8>| {
-            all.lock().unwrap().insert(outputs.clone());
-            true
-        });
-        assert_eq!(system.try_check(options).unwrap().verdict, Verdict::Holds);
-        let met = met.lock().unwrap().clone();
-        met
-    };
-    let expected = histories(&classic());
-    assert_eq!(expected.len(), 6);
-    for (name, options) in reduced(&[Por::Views]) {
-        assert_eq!(histories(&options), expected, "{name}");
-    }
-    for history in &expected {
-        for (name, options) in reduced(&[Por::Needed, Por::Terminals]) {
-            let never = history.clone();
-            let system = build().always_observed("never", move |seen: &Vec<u8>| *seen != never);
-            assert_eq!(system.try_check(&options).unwrap().verdict, Verdict::Violated, "{name}");
-            let once = history.clone();
-            let system = build().sometimes_observed("once", move |seen: &Vec<u8>| *seen == once);
-            assert_eq!(system.try_check(&options).unwrap().verdict, Verdict::Holds, "{name}");
-        }
-    }
+    preserves_outputs(build, &[&[], &[1], &[3], &[1, 2], &[1, 3], &[3, 1]]);
     for seen in PARTS {
-        preserves(build, seen);
+        preserves(|| build().observe(FirstOutputs), seen);
+    }
+}
+
+#[test]
+fn an_observer_tells_the_order_of_what_one_node_outputs() {
+    // Both orders lead to the same state.
+    const RULES: Rules = &[
+        (0, On::Call(1), &[|a| (a.next, a.outputs) = (Some(1), vec![1])]),
+        (0, On::Call(2), &[|a| (a.next, a.outputs) = (Some(2), vec![2])]),
+        (1, On::Call(2), &[|a| (a.next, a.outputs) = (Some(3), vec![2])]),
+        (2, On::Call(1), &[|a| (a.next, a.outputs) = (Some(3), vec![1])]),
+    ];
+    let build = || nodes(&[RULES]).call(0, 1).call(0, 2);
+    preserves_outputs(build, &[&[], &[1], &[2], &[1, 2], &[2, 1]]);
+}
+
+#[test]
+fn what_a_node_outputs_tells_what_came_before() {
+    // Both orders lead to the same state, but call 2 outputs something else after call 1.
+    const RULES: Rules = &[
+        (0, On::Call(1), &[|a| a.next = Some(1)]),
+        (0, On::Call(2), &[|a| (a.next, a.outputs) = (Some(2), vec![1])]),
+        (1, On::Call(2), &[|a| (a.next, a.outputs) = (Some(3), vec![3])]),
+        (2, On::Call(1), &[|a| a.next = Some(3)]),
+    ];
+    preserves_outputs(|| nodes(&[RULES]).call(0, 1).call(0, 2), &[&[], &[1], &[3]]);
+    preserves_outputs(|| nodes(&[RULES]).call(0, 2).call(0, 1), &[&[], &[1], &[3]]);
+}
+
+#[test]
+fn a_step_that_no_property_sees_and_that_is_undone_does_not_come_first_for_ever() {
+    const TURNS: Rules = &[
+        (0, On::Start, &[|a| a.sends = vec![(0, 0), (1, 0)]]),
+        (0, On::Message(0), &[|a| (a.next, a.sends) = (Some(4), vec![(0, 0)])]),
+        (4, On::Message(0), &[|a| (a.next, a.sends) = (Some(0), vec![(0, 0)])]),
+    ];
+    const MOVES: Rules = &[
+        (0, On::Message(0), &[|a| a.next = Some(1)]),
+        (0, On::Call(0), &[|a| a.next = Some(2)]),
+        (1, On::Call(0), &[|a| a.next = Some(3)]),
+    ];
+    for seen in [PARTS[0], PARTS[1], PARTS[2], |state| state & 3] {
+        preserves(|| nodes(&[TURNS, MOVES]).call(1, 0), seen);
+    }
+}
+
+#[test]
+fn what_is_sent_whenever_something_happens_may_come_more_than_once() {
+    const SENDER: Rules = &[(0, On::Call(0), &[|a| a.sends = vec![(1, 0)]])];
+    const COUNTS: Rules = &[
+        (0, On::Message(0), &[|a| a.next = Some(1)]),
+        (1, On::Message(0), &[|a| a.next = Some(2)]),
+    ];
+    for network in [Network::unordered(), Network::ordered()] {
+        for seen in PARTS {
+            let system = || nodes(&[SENDER, COUNTS]).network(network.clone());
+            preserves(|| system().call(0, 0).call(0, 0), seen);
+        }
     }
 }
 
