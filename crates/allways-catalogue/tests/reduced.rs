@@ -47,7 +47,8 @@ const DEAR: [(&str, &str); 4] = [
     ("zab", "any-log"),
 ];
 
-/// All reduced searches find a bug, and violate what the whole search violates.
+/// All reduced searches find a bug, with a run that is not shorter than the shortest. Where it violates more
+/// than one property, a search may find another one first.
 #[track_caller]
 fn is_found(name: &str, bug: &str) {
     let set = [("bug", bug)];
@@ -57,7 +58,6 @@ fn is_found(name: &str, bug: &str) {
         let outcome = check(name, &set, &options);
         assert_eq!(outcome.verdict, Verdict::Violated, "{what}");
         let violation = outcome.violation.unwrap();
-        assert_eq!(violation.property, whole.property, "{what}");
         assert!(matches!(violation.cause, Cause::Always | Cause::Stuck), "{what}");
         assert!(violation.run.events.len() >= whole.run.events.len(), "{what}");
     }
@@ -103,6 +103,7 @@ fn holds(name: &str, set: Set<'_>) {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
 fn small_correct_systems_hold() {
     holds("accumulator", &[]);
     let lock = |crashes, drops, duplications| {
@@ -165,6 +166,7 @@ mod symmetry {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
     fn clients_of_a_lock_take_each_others_place_in_a_reduced_search() {
         let duplication = [("crashes", "0"), ("drops", "0"), ("duplications", "1")];
         one_verdict("lock", &duplication, Verdict::Holds);
@@ -218,29 +220,31 @@ mod exact_counts {
 
     #[test]
     fn tree() {
-        counts("tree", &[], [0; 5]);
+        counts("tree", &[], [7, 7, 6, 6, 9]);
     }
 
     #[test]
     fn two_phase_commit() {
-        counts("two-phase-commit", &[("rms", "3")], [0; 5]);
-        counts("two-phase-commit", &[("rms", "5")], [0; 5]);
+        counts("two-phase-commit", &[("rms", "3")], [50, 50, 129, 251, 288]);
+        counts("two-phase-commit", &[("rms", "5")], [327, 327, 1_609, 8_051, 8_832]);
     }
 
     #[test]
     fn register() {
-        counts("register", &[], [0; 5]);
+        counts("register", &[], [494, 494, 359, 372, 1_807]);
     }
 
     #[test]
     fn register_with_four_bases() {
-        let [.., views, all] = counts("register", &[("bases", "4")], [0; 5]);
+        let [.., views, all] =
+            counts("register", &[("bases", "4")], [2_471, 2_471, 1_239, 1_382, 22_184]);
         assert!(12 * views <= all);
     }
 
     #[test]
     fn paxos_roles() {
-        let [_, invariant, .., all] = counts("paxos-roles", &[], [0; 5]);
+        let [_, invariant, .., all] =
+            counts("paxos-roles", &[], [1_365, 1_365, 6_929, 9_271, 57_084]);
         assert!(40 * invariant <= all);
     }
 
