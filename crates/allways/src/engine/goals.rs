@@ -223,6 +223,20 @@ impl<P> Sighting<P> {
 }
 
 impl<P> GoalFound<P> {
+    /// What another search has found of the same goal besides.
+    pub fn add(&mut self, other: Self) {
+        for (first, other) in self.first.iter_mut().zip(other.first) {
+            *first = match (*first, other) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        let met = |best: &Option<(u64, P)>| best.as_ref().map(|(met, _)| met.count_ones());
+        if met(&other.best) > met(&self.best) {
+            self.best = other.best;
+        }
+    }
+
     /// The same with something else for the way.
     pub fn with_run<Q, E>(self, run: impl FnOnce(P) -> Result<Q, E>) -> Result<GoalFound<Q>, E> {
         let best = match self.best {

@@ -120,6 +120,9 @@ fn reduced(
     for (first, second) in findings.witnesses.iter_mut().zip(second.witnesses) {
         *first = first.take().or(second);
     }
+    for (first, second) in findings.goals.iter_mut().zip(second.goals) {
+        first.add(second);
+    }
     let kinds = layout.properties.iter().zip(&findings.witnesses);
     let witnessed = kinds.map(|((kind, _), run)| (*kind, run.is_some()));
     findings.stopped_early = nothing_left(witnessed);

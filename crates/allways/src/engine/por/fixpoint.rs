@@ -635,10 +635,15 @@ fn commute(
                 return Ok(Commute::Not);
             }
             let late_a = *memo.step(then_a + i);
-            // A step that only an observer could tell from none is one in some states of the observer.
-            let trivial = (late_a.flags ^ after_a.flags) | (here.flags ^ there.flags);
-            if trivial & flag::TRIVIAL != 0 && layout.network != NetworkKind::Ordered {
-                return Ok(Commute::Not);
+            // A step that only an observer could tell from none is one in some states of the observer. But the
+            // first of a queue is taken away, whatever comes of it.
+            for (event, one, other) in [(a, &late_a, &after_a), (t, &here, &there)] {
+                let trivial = (one.flags ^ other.flags) & flag::TRIVIAL != 0;
+                let queued =
+                    layout.network == NetworkKind::Ordered && memo.event(event).is_message();
+                if trivial && !queued {
+                    return Ok(Commute::Not);
+                }
             }
             if late_a.flags & flag::PANIC != 0
                 || late_a.next != there.next
