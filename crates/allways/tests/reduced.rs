@@ -266,7 +266,7 @@ fn a_call_of_which_only_an_observer_could_see_anything_stays_if_the_observer_has
             for seen in PARTS {
                 let observer = Calls { wanted: &[1], most };
                 let system = || nodes(&[RULES]).call(0, 1).call(0, 2).call(0, 3);
-                let build = || system().network(network.clone()).observe(observer.clone());
+                let build = || system().network(network).observe(observer.clone());
                 preserves(build, seen);
             }
         }
@@ -285,7 +285,7 @@ fn a_message_that_changes_nothing_is_taken_from_its_queue() {
     ];
     for network in [Network::unordered(), Network::ordered(), Network::ordered().drops(1)] {
         for seen in PARTS {
-            preserves(|| nodes(&[SENDS, TAKES]).network(network.clone()).call(1, 0), seen);
+            preserves(|| nodes(&[SENDS, TAKES]).network(network).call(1, 0), seen);
         }
     }
 }
@@ -304,7 +304,7 @@ fn a_choice_some_of_whose_alternatives_change_nothing() {
     const OTHER: Rules = &[(0, On::Message(0), &[|a| a.next = Some(1), |a| a.next = Some(2)])];
     for network in [Network::unordered(), Network::ordered()] {
         for seen in PARTS {
-            let system = || nodes(&[RULES, OTHER]).network(network.clone());
+            let system = || nodes(&[RULES, OTHER]).network(network);
             preserves(|| system().call(0, 1).call(0, 2).call(0, 3), seen);
         }
     }
@@ -376,8 +376,7 @@ fn outputs(build: &dyn Fn() -> System<Table>, seen: Seen8, options: &Options) ->
             true
         });
     assert_eq!(system.try_check(options).unwrap().verdict, Verdict::Holds);
-    let met = met.lock().unwrap().clone();
-    met
+    met.lock().unwrap().clone()
 }
 
 /// Every reduced search meets what an observer may see of outputs: these.
@@ -479,7 +478,7 @@ fn what_is_sent_whenever_something_happens_may_come_more_than_once() {
     ];
     for network in [Network::unordered(), Network::ordered()] {
         for seen in PARTS {
-            let system = || nodes(&[SENDER, COUNTS]).network(network.clone());
+            let system = || nodes(&[SENDER, COUNTS]).network(network);
             preserves(|| system().call(0, 0).call(0, 0), seen);
         }
     }
@@ -500,7 +499,7 @@ fn two_steps_that_put_messages_into_one_queue() {
     ];
     for network in [Network::unordered(), Network::ordered(), Network::ordered().duplications(1)] {
         for seen in PARTS {
-            let system = || nodes(&[SENDER, OTHER, OTHER]).network(network.clone());
+            let system = || nodes(&[SENDER, OTHER, OTHER]).network(network);
             preserves(|| system().call(0, 0).call(0, 1).call(0, 2), seen);
         }
     }
@@ -521,7 +520,7 @@ fn a_lost_message_ends_a_run_and_a_doubled_one_goes_on() {
         for network in [Network::unordered(), Network::ordered()] {
             let network = network.drops(drops).duplications(duplications);
             for seen in [PARTS[0], PARTS[1]] {
-                let build = || nodes(&[SENDER, ANSWERS, ANSWERS]).network(network.clone());
+                let build = || nodes(&[SENDER, ANSWERS, ANSWERS]).network(network);
                 preserves(build, seen);
             }
         }

@@ -24,6 +24,15 @@ fn reductions() -> [Options; 4] {
     })
 }
 
+/// Runs are many, and there are as many reductions.
+fn fewer_cases() -> ProptestConfig {
+    let cases = cases();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => cases,
+        None => ProptestConfig { cases: 40, ..cases },
+    }
+}
+
 /// Whether an outcome is that of the whole system.
 fn is_bounded(outcome: &Outcome) -> bool {
     matches!(outcome.bounded_by, Some(Bound::Runs | Bound::Depth))
@@ -34,7 +43,7 @@ fn bounded_classic(times: u64) -> Options {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(fewer_cases())]
 
     #[test]
     fn every_reduction_reaches_the_same(plan in plan()) {

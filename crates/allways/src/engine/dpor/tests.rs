@@ -13,6 +13,7 @@ use crate::space::hash::key;
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::canonical::Canonical;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -102,9 +103,14 @@ fn traces<M: Machine>(machine: M, reduction: Reduction, max_runs: u64) -> (Explo
 
 fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 100 };
+    // The same systems each time, unless more are asked for.
+    let (cases, rng_seed) = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => (default.cases, RngSeed::Random),
+        None => (100, RngSeed::Fixed(1)),
+    };
     ProptestConfig {
         cases,
+        rng_seed,
         failure_persistence: None,
         max_global_rejects: 100 * cases,
         max_shrink_iters: 300,
