@@ -65,6 +65,7 @@ pub use model::network::Network;
 pub use model::node::{Cx, Id, Never, Node, Value};
 pub use model::observer::{Observer, Seen};
 pub use model::property::{AllEqual, Conjunct, PropertyKind, View, conjunct, view};
+pub use model::rebuilt::{Rebuild, Rebuilt};
 pub use model::rename::{ByNode, Rename, Renaming};
 pub use model::system::{MAX_NODES, System};
 pub use outcome::coverage::{

@@ -150,8 +150,7 @@ fn met(build: &dyn Fn() -> System<Table>, seen: Seen8, options: &Options) -> (Vi
         });
     let outcome = system.try_check(options).unwrap();
     assert_eq!(outcome.verdict, Verdict::Holds, "{outcome}");
-    let met = (views.lock().unwrap().clone(), ends.lock().unwrap().clone());
-    met
+    (views.lock().unwrap().clone(), ends.lock().unwrap().clone())
 }
 
 /// Every reduced search meets what it preserves: all views, all terminal states, every vector of views that is bad.

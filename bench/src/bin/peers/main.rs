@@ -15,6 +15,7 @@ mod paxos_register;
 mod report;
 mod two_phase_commit;
 
+use allways_bench::measure::median;
 use measure::{Measurement, in_child};
 use report::{Comparison, Report};
 use std::process::ExitCode;
@@ -70,8 +71,8 @@ fn compare(quick: bool, all: bool) -> Result<(), String> {
                 }
             }
             let generated = report.generated(protocol, size).to_string();
-            let limit = median(|| in_child(&["insert", &generated, &unique.to_string()]))?;
-            report.add_limit(protocol, size, limit);
+            let insert = || in_child(&["insert", &generated, &unique.to_string()]);
+            report.add_limit(protocol, size, middle(vec![insert()?, insert()?, insert()?]));
         }
     }
     report.finish();
@@ -99,12 +100,7 @@ fn pair(
     Ok((theirs, middle(ours)))
 }
 
-fn median(run: impl Fn() -> Result<Measurement, String>) -> Result<Measurement, String> {
-    Ok(middle(vec![run()?, run()?, run()?]))
-}
-
 /// The one with the median CPU time.
-fn middle(mut measured: Vec<Measurement>) -> Measurement {
-    measured.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
-    measured[measured.len() / 2]
+fn middle(measured: Vec<Measurement>) -> Measurement {
+    median(measured, |m| m.cpu)
 }

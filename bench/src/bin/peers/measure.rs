@@ -1,14 +1,14 @@
-//! One measurement in a process of its own: peak memory is the process's.
+//! One measurement of a search, or of what limits all searches.
 
 use crate::insert::insert;
 use crate::paxos_register;
 use crate::two_phase_commit::TwoPhaseCommit;
 use allways::{Engine, Options, Search, Verdict};
+use allways_bench::measure::{Meter, in_child as measured_in_child, print_measured};
 use stateright::{Checker, Model};
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What was measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,15 +38,16 @@ impl Measurement {
         self.generated as f64 / self.wall
     }
 
-    fn line(&self) -> String {
+    fn words(&self) -> Vec<String> {
         let Measurement { unique, generated, wall, cpu, memory, user } = self;
         let user = user.map_or_else(|| "-".to_owned(), |user| user.to_string());
-        format!("measured {unique} {generated} {wall} {cpu} {memory} {user}")
+        let counts = [unique, generated].map(u64::to_string);
+        let times = [wall, cpu].map(f64::to_string);
+        [&counts[..], &times, &[memory.to_string(), user]].concat()
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let line = text.lines().find_map(|line| line.strip_prefix("measured "))?;
-        let mut words = line.split(' ');
+    fn parse(words: &[String]) -> Option<Self> {
+        let mut words = words.iter();
         Some(Measurement {
             unique: words.next()?.parse().ok()?,
             generated: words.next()?.parse().ok()?,
@@ -61,20 +62,15 @@ impl Measurement {
 /// Measures in a child process: `[tool, protocol, size, search, threads]` or
 /// `["insert", generated, unique]`.
 pub fn in_child(what: &[&str]) -> Result<Measurement, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let output = Command::new(program).arg("measure").args(what).output();
-    let output = output.map_err(|error| error.to_string())?;
-    Measurement::parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-        format!("`measure {}` failed: {}", what.join(" "), String::from_utf8_lossy(&output.stderr))
-    })
+    let words = measured_in_child(what)?;
+    Measurement::parse(&words).ok_or_else(|| format!("not a measurement: {}", words.join(" ")))
 }
 
 /// What the child does: measures, and prints one line.
 pub fn child(what: &[String]) -> Result<(), String> {
     let words: Vec<&str> = what.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number"));
-    let before = memory("VmRSS:");
-    let (cpu, wall) = (cpu_time(), Instant::now());
+    let meter = Meter::start();
     let (unique, generated, user) = match words[..] {
         ["insert", generated, unique] => {
             let generated = number(generated)?;
@@ -97,12 +93,12 @@ pub fn child(what: &[String]) -> Result<(), String> {
     let measurement = Measurement {
         unique,
         generated,
-        wall: wall.elapsed().as_secs_f64(),
-        cpu: (cpu_time() - cpu).as_secs_f64(),
-        memory: memory("VmHWM:").saturating_sub(before),
+        wall: meter.wall(),
+        cpu: meter.cpu(),
+        memory: meter.memory(),
         user: user.map(|user| user.as_secs_f64()),
     };
-    println!("{}", measurement.line());
+    print_measured(&measurement.words());
     Ok(())
 }
 
@@ -148,20 +144,4 @@ fn allways(
     let statistics = outcome.statistics;
     let unique = statistics.unique_states.unwrap_or_default();
     Ok((unique, statistics.generated_states.unwrap_or_default(), statistics.user_time))
-}
-
-/// The CPU time of this process so far.
-fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills in the struct that it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-/// A field of the process's status, in bytes; zero where the system does not tell.
-fn memory(field: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(field));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok());
-    kilobytes.unwrap_or(0u64) * 1024
 }

@@ -1,6 +1,7 @@
 //! The tables that are printed: line by line as measured, then growth, then targets.
 
 use crate::measure::Measurement;
+use allways_bench::report::{at_least, at_most, machine, targets};
 
 /// Both tools on the same search; Stateright may have been left out.
 #[derive(Clone)]
@@ -31,11 +32,7 @@ const LARGE: u64 = 1_000_000;
 impl Report {
     /// Prints the environment and the head of the table.
     pub fn new() -> Self {
-        let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
-        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = info.lines().find_map(|line| line.strip_prefix("model name"));
-        let model = model.map_or("", |model| model.trim_start_matches([' ', '\t', ':']));
-        println!("{cores} cores {model}");
+        println!("{}", machine());
         println!(
             "CPU and wall time in seconds; millions of generated states a second of wall time;"
         );
@@ -112,7 +109,7 @@ impl Report {
     /// Prints how time grows, and which targets are met.
     pub fn finish(&self) {
         self.growth();
-        println!("\n{:<64} {:>9} {:>9}", "target", "wanted", "measured");
+        targets();
         for c in self.comparisons.iter().filter(|c| c.allways.unique >= LARGE) {
             let name = format!("{} {} {}", c.protocol, c.size, c.search);
             if c.threads == 1 {
@@ -173,17 +170,4 @@ impl Report {
             );
         }
     }
-}
-
-fn at_least(what: &str, wanted: f64, measured: f64) {
-    target(what, &format!(">= {wanted}"), measured, measured >= wanted);
-}
-
-fn at_most(what: &str, wanted: f64, measured: f64) {
-    target(what, &format!("<= {wanted}"), measured, measured <= wanted);
-}
-
-fn target(what: &str, wanted: &str, measured: f64, met: bool) {
-    let verdict = if met { "met" } else { "MISSED" };
-    println!("{what:<64} {wanted:>9} {measured:>9.2}  {verdict}");
 }

@@ -25,9 +25,9 @@ Searches of engine global:
 
 Reductions of engine dpor:
   none     no run is left out
-  naive    branches off where two dependent events could have come in the other order
-  force    the same, and the other order is forced
-  ds       DPOR-DS
+  naive    branches off where two dependent events could have come in the other order; may miss some
+  force    the same, and the other order is forced; misses none
+  ds       DPOR-DS: the same runs as force, found with less work
   source   source sets and sleep sets
   optimal  source sets, sleep sets and wakeup trees: one run for each trace
 

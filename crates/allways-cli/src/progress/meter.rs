@@ -3,7 +3,8 @@
 //! Nobody knows how many states there are. Where a bound was given, the check ends there at the
 //! latest, and that can be said exactly. Where none was, a breadth-first search often has a shape:
 //! its frontier grows, and then shrinks about as it grew. Once it shrinks, the states met until
-//! the peak are taken for half of all. That is a guess, and it is called one.
+//! the peak are taken for half of all. An engine that makes one run after the other estimates itself how
+//! many there will be. Those are guesses, and are called so.
 
 use crate::text::bytes;
 use allways::{Engine, Options, Progress, Search, grouped};
@@ -96,7 +97,11 @@ impl<'a> Meter<'a> {
             part(2, bytes(numbers.memory));
         }
         part(5, duration(elapsed));
-        let estimate = self.bounded(numbers, elapsed, rate).or_else(|| self.guessed(numbers));
+        let estimate = match (self.bounded(numbers, elapsed, rate), self.guessed(numbers)) {
+            // The end of all runs is as good as a bound, if it is nearer.
+            (Some(bound), Some(guess)) if counts_runs && guess.0 > bound.0 => Some(guess),
+            (bound, guess) => bound.or(guess),
+        };
         let fraction = estimate.map(|(fraction, words)| {
             part(7, words);
             fraction
@@ -124,6 +129,10 @@ impl<'a> Meter<'a> {
         if walks {
             near.push((share(numbers.runs, options.runs), "--runs"));
             left.push(at_rate(numbers.runs, options.runs));
+        }
+        if let (Some(runs), Engine::Dpor) = (options.max_runs, options.engine) {
+            near.push((share(numbers.runs, runs), "--max-runs"));
+            left.push(at_rate(numbers.runs, runs));
         }
         if let Some(states) = options.max_states {
             near.push((share(numbers.states, states), "--max-states"));
@@ -153,8 +162,14 @@ impl<'a> Meter<'a> {
         Some((fraction, words))
     }
 
-    /// A guess from the shape of the frontier.
+    /// A guess from the runs so far, or from the shape of the frontier.
     fn guessed(&self, numbers: &Numbers) -> Option<(f64, String)> {
+        if let Some(all) = numbers.estimated_runs {
+            let fraction = (numbers.runs as f64 / all as f64).min(1.0);
+            let percent = (fraction * 100.0).floor();
+            let words = format!("a guess: {percent:.0} % of about {} runs", grouped(all));
+            return Some((fraction, words));
+        }
         let (peak, states_then) = self.peak;
         let shrinks = peak >= PEAK && (numbers.frontier as f64) < PAST_PEAK * peak as f64;
         if !shrinks || !self.is_breadth_first() {
@@ -169,7 +184,8 @@ impl<'a> Meter<'a> {
     }
 
     fn is_breadth_first(&self) -> bool {
-        self.options.engine != Engine::Walk && self.options.search == Search::Bfs
+        let is_global = matches!(self.options.engine, Engine::Auto | Engine::Global);
+        is_global && self.options.search == Search::Bfs
     }
 }
 
@@ -181,6 +197,7 @@ struct Numbers {
     depth: u64,
     memory: u64,
     runs: u64,
+    estimated_runs: Option<u64>,
 }
 
 impl Numbers {
@@ -191,6 +208,7 @@ impl Numbers {
             depth: progress.depth(),
             memory: progress.memory(),
             runs: progress.runs(),
+            estimated_runs: progress.estimated_runs(),
         }
     }
 }
@@ -225,8 +243,13 @@ mod tests {
 
     #[test]
     fn without_a_bound_there_is_no_estimate_while_the_frontier_grows() {
-        let numbers =
-            Numbers { states: 30_000, frontier: 20_000, depth: 7, memory: 3 << 20, runs: 0 };
+        let numbers = Numbers {
+            states: 30_000,
+            frontier: 20_000,
+            depth: 7,
+            memory: 3 << 20,
+            ..Numbers::default()
+        };
         let reading = last(&Options::default(), &[(2.0, numbers)]);
         let line = "30,000 states, 15,000/s, depth 7, frontier 20,000, 3.0 MiB, 2.0 s";
         assert_eq!((reading.line().as_str(), reading.fraction), (line, None));
@@ -235,8 +258,13 @@ mod tests {
     #[test]
     fn where_room_is_short_what_is_worth_the_most_stays() {
         let options = Options { max_states: Some(60_000), ..Options::default() };
-        let numbers =
-            Numbers { states: 30_000, frontier: 20_000, depth: 7, memory: 3 << 20, runs: 0 };
+        let numbers = Numbers {
+            states: 30_000,
+            frontier: 20_000,
+            depth: 7,
+            memory: 3 << 20,
+            ..Numbers::default()
+        };
         let reading = last(&options, &[(2.0, numbers)]);
         let line = "30,000 states, 15,000/s, 2.0 s, 50 % of --max-states, at most 2.0 s left";
         assert_eq!(reading.fitting(80), line);
@@ -287,6 +315,24 @@ mod tests {
         let numbers = Numbers { states: 70, runs: 250, ..Numbers::default() };
         let reading = last(&options, &[(1.0, numbers)]);
         assert_eq!(reading.line(), "250 runs, 250/s, 1.0 s, 25 % of --runs, at most 3.0 s left");
+    }
+
+    #[test]
+    fn an_engine_that_makes_all_runs_says_about_how_many_there_are() {
+        let numbers =
+            Numbers { runs: 250, estimated_runs: Some(1_234), depth: 9, ..Numbers::default() };
+        let mut options = Options { engine: Engine::Dpor, ..Options::default() };
+        let reading = last(&options, &[(1.0, numbers)]);
+        let line = "250 runs, 250/s, depth 9, 1.0 s, a guess: 20 % of about 1,234 runs";
+        assert_eq!(reading.line(), line);
+        options.max_time = Some(Duration::from_secs(100));
+        assert!(last(&options, &[(1.0, numbers)]).line().ends_with("1,234 runs"));
+        options.max_time = Some(Duration::from_secs(2));
+        let words = ", 50 % of --max-seconds, at most 1.0 s left";
+        assert!(last(&options, &[(1.0, numbers)]).line().ends_with(words));
+        options = Options { max_runs: Some(500), max_time: None, ..options };
+        let words = ", 50 % of --max-runs, at most 1.0 s left";
+        assert!(last(&options, &[(1.0, numbers)]).line().ends_with(words));
     }
 
     #[test]

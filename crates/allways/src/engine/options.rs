@@ -74,8 +74,9 @@ impl FromStr for Search {
 
 /// Which runs engine `dpor` leaves out.
 ///
-/// All of them but `none` perform at least one run of each trace: of the runs that differ only in the order of
-/// independent events.
+/// A trace is what all runs have in common that differ only in the order of independent events. All of them but
+/// `naive` perform at least one run of each trace, if no bound is reached; all but `none` leave out other
+/// runs of it.
 ///
 /// ```
 /// assert_eq!("source".parse(), Ok(allways::Reduction::Source));
@@ -84,11 +85,12 @@ impl FromStr for Search {
 pub enum Reduction {
     /// No run: all orders of all events.
     None,
-    /// Branches off where two dependent events could have come in the other order; the rest of the run is arbitrary.
+    /// The simplest one of the paper on DPOR-DS: branches off where two dependent events could have come in the other order; what
+    /// comes then is arbitrary. **It may miss** what another event makes impossible, and never says that it is complete.
     Naive,
-    /// The same, and the other order is forced.
+    /// The same, with what was missed, and the other order is forced. It looks at all pairs of events of each run.
     Force,
-    /// DPOR-DS.
+    /// DPOR-DS: makes the same runs as `force`, and looks only at the pairs of events that are new in a run.
     Ds,
     /// Source sets and sleep sets.
     Source,
@@ -108,20 +110,10 @@ const REDUCTIONS: [(Reduction, &str, &str); 6] = [
 ];
 
 impl Reduction {
-    /// Its name and that of the engine with it.
-    fn names(self) -> (&'static str, &'static str) {
-        let known = REDUCTIONS.iter().find(|(reduction, ..)| *reduction == self);
-        known.map_or(("", "dpor"), |(_, name, engine)| (name, engine))
-    }
-
-    /// What it is called.
-    pub(crate) fn name(self) -> &'static str {
-        self.names().0
-    }
-
     /// What engine `dpor` with it is called.
     pub(crate) fn engine_name(self) -> &'static str {
-        self.names().1
+        let known = REDUCTIONS.iter().find(|(reduction, ..)| *reduction == self);
+        known.map_or("dpor", |(.., engine)| engine)
     }
 
     /// Whether there are states in which none of its runs stands.

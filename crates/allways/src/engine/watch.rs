@@ -26,9 +26,9 @@ pub(crate) fn during<R>(
         let watcher = scope.spawn(move || {
             let mut before = 0;
             while is_done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                let states = progress.states();
-                let rate = states.saturating_sub(before) as f64 / every.as_secs_f64();
-                before = states;
+                let count = count(progress).0;
+                let rate = count.saturating_sub(before) as f64 / every.as_secs_f64();
+                before = count;
                 // Nobody can be told that nobody can be told.
                 let _ = writeln!(to, "{}", line(progress, started.elapsed(), rate as u64) + hint);
             }
@@ -43,12 +43,23 @@ pub(crate) fn during<R>(
     })
 }
 
+/// What there are more and more of: states, or runs where these are all that an engine makes.
+fn count(progress: &Progress) -> (u64, &'static str) {
+    match progress.estimated_runs() {
+        Some(_) => (progress.runs(), "runs"),
+        None => (progress.states(), "states"),
+    }
+}
+
 /// How far the search is, in one line.
 fn line(progress: &Progress, elapsed: Duration, rate: u64) -> String {
-    let mut parts = vec![format!("{} states", grouped(progress.states()))];
+    let (count, what) = count(progress);
+    let mut parts = vec![format!("{} {what}", grouped(count))];
     parts.push(format!("{} a second", grouped(rate)));
-    if progress.runs() > 0 {
-        parts.push(format!("{} runs", grouped(progress.runs())));
+    match progress.estimated_runs() {
+        Some(runs) => parts.push(format!("a guess: about {} in all", grouped(runs))),
+        None if progress.runs() > 0 => parts.push(format!("{} runs", grouped(progress.runs()))),
+        None => {}
     }
     parts.push(format!("depth {}", grouped(progress.depth())));
     if progress.frontier() > 0 {
@@ -79,6 +90,18 @@ mod tests {
         assert!(first.starts_with("allways: still checking after 0 s: 1,234 states, "), "{first}");
         let rest = ", depth 7, frontier 56, 3 MiB; hint";
         assert!(first.ends_with(rest), "{first}");
+    }
+
+    #[test]
+    fn what_makes_runs_says_how_many_and_about_how_many_there_will_be() {
+        let progress = Progress::default();
+        progress.runs.store(5_000, Relaxed);
+        progress.estimated_runs.store(20_000, Relaxed);
+        progress.depth.store(7, Relaxed);
+        let said = line(&progress, Duration::from_secs(20), 250);
+        let expected = "allways: still checking after 20 s: 5,000 runs, 250 a second, \
+                        a guess: about 20,000 in all, depth 7, 0 MiB";
+        assert_eq!(said, expected);
     }
 
     #[test]

@@ -227,6 +227,11 @@ impl<'a, N: Node> Cx<'a, N> {
         Cx { id, nodes, effects, chooser }
     }
 
+    /// What the handler has asked for so far, and who decides for it.
+    pub(crate) fn parts(&mut self) -> (&mut Effects<N>, &mut dyn Chooser) {
+        (self.effects, self.chooser)
+    }
+
     /// The node whose handler runs.
     ///
     /// ```

@@ -5,6 +5,7 @@
 
 use super::event::{Event, Local};
 use super::node::{Chooser, Cx, Effects, Id, Node};
+use super::rebuilt::diverged;
 use super::system::System;
 use crate::error::Error;
 use std::cell::{Cell, RefCell};
@@ -80,8 +81,10 @@ pub(crate) fn effects<N: Node>(
     if local.up == matches!(event, Event::Restart) {
         return Ok(Vec::new());
     }
-    every_choice(|script| run(system, id, local, event, script))
-        .map_err(|limit| too_many_choices(id, &local.node, &event.to_string(), limit))
+    every_choice(
+        |script| run(system, id, local, event, script),
+        |limit| too_many_choices(id, &local.node, &event.to_string(), limit),
+    )
 }
 
 /// How two executions of a step differ, if they do.
@@ -108,8 +111,10 @@ pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>
         up: true,
     };
     let run = || {
-        every_choice(|script| handle(system, id, fresh(), script, |node, cx| node.on_start(cx)))
-            .map_err(|limit| too_many_choices(id, node, "its start", limit))
+        every_choice(
+            |script| handle(system, id, fresh(), script, |node, cx| node.on_start(cx)),
+            |limit| too_many_choices(id, node, "its start", limit),
+        )
     };
     let (effects, again) = (run()?, run()?);
     match difference(&effects, &again) {
@@ -123,22 +128,28 @@ pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>
     }
 }
 
-/// Runs a handler once for each way to choose; the error says which limit was reached.
+/// Runs a handler once for each way to choose; `too_many` is the error that a limit was reached.
 fn every_choice<N: Node>(
     mut run: impl FnMut(&mut Script) -> Result<Done<N>, Stop>,
-) -> Result<Vec<Effect<N>>, String> {
+    too_many: impl Fn(String) -> Error,
+) -> Result<Vec<Effect<N>>, Error> {
     let mut script = Script::default();
     let mut effects = Vec::new();
     loop {
         script.at = 0;
         let end = match run(&mut script) {
             Ok(done) => End::Done(done),
-            Err(Stop::Panic(message)) => End::Panicked(message),
-            Err(Stop::TooManyChoices) => return Err(format!("it chose {MAX_CHOICES} times")),
+            Err(Stop::Panic(message)) => match diverged(&message) {
+                Some(error) => return Err(error),
+                None => End::Panicked(message),
+            },
+            Err(Stop::TooManyChoices) => {
+                return Err(too_many(format!("it chose {MAX_CHOICES} times")));
+            }
         };
         effects.push(Effect { choices: script.results(), end });
         if effects.len() > MAX_EFFECTS {
-            return Err(format!("its choices have more than {MAX_EFFECTS} results"));
+            return Err(too_many(format!("its choices have more than {MAX_EFFECTS} results")));
         }
         if !script.advance() {
             return Ok(effects);

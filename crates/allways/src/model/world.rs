@@ -11,6 +11,7 @@ use super::network::NetworkKind;
 use super::node::{Id, Node};
 use super::observer::Seen;
 use super::property::{ErasedTest, Reads};
+use super::rebuilt::diverged;
 use super::run_event::{RunEvent, RunEventKind};
 use super::step::{self, Done, Effect, End, guarded};
 use super::system::System;
@@ -615,7 +616,11 @@ pub(crate) fn conjuncts<N: Node>(
 }
 
 pub(crate) fn property_panicked(name: &str, message: &str) -> Error {
-    Error::Panicked { what: format!("property `{name}`"), message: message.to_owned() }
+    // A view may read a state that cannot be rebuilt: then it is a handler that went wrong.
+    diverged(message).unwrap_or_else(|| Error::Panicked {
+        what: format!("property `{name}`"),
+        message: message.to_owned(),
+    })
 }
 
 pub(crate) fn observer_panicked(message: &str) -> Error {

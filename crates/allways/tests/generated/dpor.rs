@@ -1,7 +1,7 @@
 //! Engine `dpor` against the classic search. It stands in few global states, but must reach the same views and
 //! observer states, see the same of goals, and give the same verdicts.
 
-use crate::plan::{Plan, plan};
+use crate::plan::plan;
 use crate::{
     MAX_STATES, as_found, cases, check, classic, explore, seen, with_goal, with_properties,
 };
@@ -12,8 +12,10 @@ use proptest::prelude::*;
 /// Systems for which a reduction makes more runs than this are left out.
 const MAX_RUNS: u64 = if cfg!(debug_assertions) { 300 } else { 5_000 };
 
-fn reductions() -> [Options; 3] {
-    [Reduction::None, Reduction::Source, Reduction::Optimal].map(|reduction| Options {
+/// Those that claim to be complete, but `force`, which makes the runs that `ds` makes.
+fn reductions() -> [Options; 4] {
+    use Reduction::{Ds, None, Optimal, Source};
+    [None, Ds, Source, Optimal].map(|reduction| Options {
         engine: Engine::Dpor,
         reduction,
         max_runs: Some(MAX_RUNS),

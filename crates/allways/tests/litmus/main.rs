@@ -1,9 +1,11 @@
 //! Litmus systems: small ones, of which it is known how many traces they have. Each number is
 //! given in the test, found again from plain data by going through all runs, and then asked of the engines.
 
+mod generated;
 mod naive;
 mod program;
 
+use allways::Reduction;
 use allways::prelude::*;
 use naive::Known;
 use program::{Program, Takes, Wire, log};
@@ -19,20 +21,45 @@ fn check(program: &Program, options: Options) -> (Outcome, BTreeSet<Vec<Vec<u8>>
         true
     });
     let outcome = system.try_check(&options).unwrap();
-    outcome.assert_holds();
-    assert!(outcome.complete);
+    assert!(outcome.violation.is_none());
+    // Reduction `naive` does not claim to see everything.
+    let claims = options.reduction != Reduction::Naive;
+    assert_eq!(outcome.complete, claims);
     let seen = std::mem::take(&mut *seen.lock().unwrap());
     (outcome, seen)
 }
 
+/// What engine `dpor` does with a reduction: how many runs it completes, and how many a sleep set blocks.
+fn reduced(program: &Program, known: &Known, reduction: Reduction) -> (u64, u64) {
+    let options = Options { engine: Engine::Dpor, reduction, ..Options::default() };
+    let (outcome, seen) = check(program, options);
+    match reduction {
+        Reduction::Naive => assert!(seen.is_subset(&known.logs), "{program:?}"),
+        _ => assert_eq!(seen, known.logs, "{reduction:?}: {program:?}"),
+    }
+    let statistics = outcome.statistics;
+    (statistics.runs.unwrap(), statistics.blocked_runs.unwrap())
+}
+
 /// That the system has so many traces, and that engines agree.
 fn has_traces(program: &Program, traces: u64) -> Known {
-    let known = naive::explore(program);
+    let known = naive::explore(program, u64::MAX);
     assert_eq!(known.traces, traces, "{program:?}");
     // The system is what the plain data say.
     let (outcome, seen) = check(program, Options { engine: Engine::Global, ..Options::default() });
     assert_eq!(outcome.statistics.unique_states, Some(known.states));
     assert_eq!(seen, known.logs);
+    // All runs, or one for each trace.
+    assert_eq!(reduced(program, &known, Reduction::None), (known.runs, 0), "none: {program:?}");
+    let (runs, _) = reduced(program, &known, Reduction::Source);
+    assert_eq!(runs, traces, "source: {program:?}");
+    assert_eq!(reduced(program, &known, Reduction::Optimal), (traces, 0), "optimal: {program:?}");
+    // The others may complete several runs of one trace, but miss none.
+    for reduction in [Reduction::Naive, Reduction::Force, Reduction::Ds] {
+        let (runs, _) = reduced(program, &known, reduction);
+        let traces = if reduction == Reduction::Naive { 1 } else { traces };
+        assert!((traces..=known.runs).contains(&runs), "{reduction:?}: {runs} runs of {program:?}");
+    }
     known
 }
 
@@ -256,6 +283,12 @@ fn figure_3() -> Program {
 fn figure_3_of_the_paper() {
     let known = has_traces(&figure_3(), 2);
     assert_eq!(known.runs, 3);
+    // After [e1, e2, e3], naive puts e2 before e1, and goes on with [e1, e3] and with [e3, e1]; force
+    // leaves out the first, which is the same trace as before.
+    assert_eq!(reduced(&figure_3(), &known, Reduction::Naive), (3, 0));
+    for reduction in [Reduction::Force, Reduction::Ds, Reduction::Source, Reduction::Optimal] {
+        assert_eq!(reduced(&figure_3(), &known, reduction), (2, 0), "{reduction:?}");
+    }
 }
 
 #[test]
@@ -268,4 +301,60 @@ fn a_message_that_races_with_one_that_takes_a_detour() {
         let program = program.on(n, [(0, 100)]).call(0, 0).call(1, 1);
         has_traces(&program, 2);
     }
+}
+
+#[test]
+fn a_violation_on_a_cut_that_no_run_passes_through() {
+    // Two nodes take a call and a message each. That both have taken one is in the middle: no run that
+    // takes all steps of one node before the other's ever stands there.
+    let program = (0..2).fold(Program::new(2), |program, node| {
+        program.call(node, 10 + node as u8).start(node, node, node as u8)
+    });
+    for reduction in [
+        Reduction::None,
+        Reduction::Naive,
+        Reduction::Force,
+        Reduction::Ds,
+        Reduction::Source,
+        Reduction::Optimal,
+    ] {
+        let options =
+            Options { engine: Engine::Dpor, reduction, minimise: false, ..Options::default() };
+        let system = program
+            .system()
+            .always("not both", log(), |logs| !logs.iter().all(|log| log.len() == 1));
+        let outcome = system.try_check(&options).unwrap();
+        let violation = outcome.assert_violated("not both");
+        assert_eq!(violation.run.events.len(), 2, "{reduction:?}");
+    }
+}
+
+#[test]
+fn a_choice_after_a_race_with_a_third_asleep() {
+    // Node 1 is called twice, and at one of the calls chooses whether to send to node 0, which is called
+    // too. Without the message the 2 orders at node 1; with it these and 2 orders at node 0.
+    let program = Program::new(2).call(1, 0).call(1, 1).call(0, 3).on(0, []).on(0, [(0, 2)]);
+    has_traces(&program, 2 + 2 * 2);
+}
+
+#[test]
+fn a_choice_of_where_to_send_among_other_races() {
+    // Node 1 is called twice, and at one of the calls chooses between a message to node 0 and one to
+    // itself. Node 0 is called twice, or three times. In the first case there are 2 orders at node 1 and 6 or
+    // 24 at node 0, in the second 3, and 2 or 6.
+    let calls = [(1, 0), (0, 1), (0, 2), (1, 3)];
+    let program = calls.iter().fold(Program::new(2), |program, &(to, msg)| program.call(to, msg));
+    let program = program.on(3, [(0, 4)]).on(3, [(1, 6)]);
+    has_traces(&program, 2 * 6 + 3 * 2);
+    has_traces(&program.call(0, 5), 2 * 24 + 3 * 6);
+}
+
+#[test]
+fn a_step_that_is_disabled_with_all_that_it_would_cause() {
+    // Node 1 takes two: of two calls and the message that one of them makes it send to itself. If that message is
+    // taken, node 0 gets one, and has two calls too: 6 orders; else 2 for each order at node 1.
+    let calls = [(1, 0), (0, 1), (0, 3), (1, 4)];
+    let program = calls.iter().fold(Program::new(2), |program, &(to, msg)| program.call(to, msg));
+    let program = program.takes(1, Takes::First(2)).on(0, [(1, 2)]).on(2, [(0, 5)]);
+    has_traces(&program, 6 + 2 * 2);
 }

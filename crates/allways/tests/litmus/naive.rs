@@ -17,9 +17,9 @@ pub struct Known {
     pub logs: BTreeSet<Vec<Vec<u8>>>,
 }
 
-/// Explores a litmus system.
-pub fn explore(program: &Program) -> Known {
-    let mut found = Found::default();
+/// Explores a litmus system, unless it turns out to have more runs than this.
+pub fn explore(program: &Program, max_runs: u64) -> Known {
+    let mut found = Found { max_runs, ..Found::default() };
     let mut start = Global { logs: vec![vec![]; program.takes.len()], ..Global::default() };
     start.calls.clone_from(&program.calls);
     for &(from, send) in &program.starts {
@@ -59,6 +59,7 @@ type Trace = BTreeSet<(Name, BTreeSet<Name>)>;
 
 #[derive(Default)]
 struct Found {
+    max_runs: u64,
     runs: u64,
     traces: BTreeSet<Trace>,
     states: BTreeSet<Global>,
@@ -73,6 +74,9 @@ impl Found {
             self.traces.insert(trace(program, run));
         }
         for (step, after) in next {
+            if self.runs > self.max_runs {
+                return;
+            }
             run.push(step);
             self.go_on(program, &after, run);
             run.pop();
@@ -150,9 +154,11 @@ fn trace(program: &Program, run: &[Step]) -> Trace {
         let sends = |other: &Step| {
             program.alternatives(other.msg)[other.chosen].contains(&(step.node, step.msg))
         };
+        // On a duplicating network, what is in flight already is not sent again.
+        let sender = run[..index].iter().position(sends);
         let mut past = BTreeSet::new();
-        for (other, (name, its_past)) in run.iter().zip(&events) {
-            if other.node == step.node || sends(other) {
+        for (other, (name, its_past)) in events.iter().enumerate() {
+            if run[other].node == step.node || sender == Some(other) {
                 past.insert(*name);
                 past.extend(its_past);
             }

@@ -1,6 +1,7 @@
 //! What all reductions share: a machine that is led along runs, happens-before and properties that follow it,
 //! bounds, statistics, and findings at the end.
 
+use super::estimate::{Branches, estimated_runs, explored};
 use super::judge::Judge;
 use crate::engine::Findings;
 use crate::engine::budget::Budget;
@@ -49,6 +50,7 @@ pub(crate) struct Explorer<'a, M> {
     pub judge: Judge,
     budget: &'a Budget,
     max_depth: usize,
+    start: usize,
     bound: Option<Bound>,
     /// Set when a bound other than depth was reached.
     stopped: bool,
@@ -62,14 +64,6 @@ pub(crate) struct Explorer<'a, M> {
     listed: Vec<Transition>,
     #[cfg(test)]
     pub watch: Option<Watch<'a, M>>,
-}
-
-/// What is known of the branches at a depth of the present run.
-pub(crate) struct Branches {
-    /// Those that are explored; the one that the run takes is not among them.
-    pub done: u32,
-    /// Those, the one that the run takes, and those that wait. There may be more to come.
-    pub known: u32,
 }
 
 impl<'a, M: Machine> Explorer<'a, M> {
@@ -86,6 +80,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             steps: Vec::new(),
             budget,
             max_depth: usize::try_from(max_depth).unwrap_or(usize::MAX),
+            start: 0,
             bound: None,
             stopped: false,
             runs: 0,
@@ -101,6 +96,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// Starts again.
     pub fn restart(&mut self, start: usize) -> Result<(), Error> {
+        self.start = start;
         self.machine.restart(start)?;
         self.order.truncate(0);
         self.steps.clear();
@@ -117,6 +113,16 @@ impl<'a, M: Machine> Explorer<'a, M> {
     #[inline]
     pub fn is_at_bound(&self) -> bool {
         self.steps.len() >= self.max_depth
+    }
+
+    /// Whether somebody asked for a bound on depth.
+    pub fn has_depth_bound(&self) -> bool {
+        self.budget.max_depth != u64::MAX
+    }
+
+    /// Says that there may be runs that nobody has looked for.
+    pub fn bound_runs(&mut self) {
+        self.bound.get_or_insert(Bound::Runs);
     }
 
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
@@ -262,26 +268,21 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.runs < 64 || self.runs.is_multiple_of(RUNS_A_GUESS)
     }
 
-    /// Guesses how many runs there will be, from the branches at each point of a run that has just ended.
-    ///
-    /// If all branches of a point weigh the same, this tells which part of all runs has been made. The
-    /// number of runs divided by it is the estimate of Knuth ("Estimating the efficiency of backtrack programs", 1975),
-    /// over all runs so far instead of random ones, as the weighted backtrack estimator of Kilby and others has it.
-    pub fn guess(&self, branches: impl Iterator<Item = Branches>) {
-        let (mut part, mut weight) = (0.0, 1.0);
-        for Branches { done, known } in branches {
-            weight /= f64::from(known.max(1));
-            part += weight * f64::from(done);
-        }
-        // The run that has just ended.
-        part += weight;
-        let guess = (self.runs + 1) as f64 / part;
-        self.budget.progress.estimated_runs.store(guess.round() as u64, Relaxed);
+    /// Tells about how many runs there will be, from the branches at each point of a run that has just
+    /// ended: see [`estimate`](super::estimate).
+    pub fn guess(&self, branches: impl DoubleEndedIterator<Item = Branches>) {
+        let starts = Branches { done: self.start, known: self.machine.starts() };
+        let explored = explored(branches.rev().chain([starts]));
+        self.tell_guess(estimated_runs(self.runs + 1, explored));
+    }
+
+    fn tell_guess(&self, runs: u64) {
+        self.budget.progress.estimated_runs.store(runs, Relaxed);
     }
 
     /// Tells progress and stops the search if a bound is reached.
     #[cold]
-    fn pulse(&mut self) {
+    pub fn pulse(&mut self) {
         let progress = &self.budget.progress;
         let memory = self.stored + self.machine.bytes() + self.judge.bytes();
         progress.runs.store(self.runs, Relaxed);
@@ -296,6 +297,10 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// What came of it all, and the machine.
     pub fn finish(self) -> (Findings, M) {
+        self.budget.progress.runs.store(self.runs, Relaxed);
+        if !self.is_over() {
+            self.tell_guess(self.runs);
+        }
         let costs = self.machine.costs();
         let statistics = Statistics {
             transitions: Some(self.transitions),

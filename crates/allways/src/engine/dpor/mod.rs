@@ -7,17 +7,22 @@
 //! systems need more than this is the subject of Yabandeh and Kostić, "DPOR-DS: Dynamic Partial Order Reduction in Distributed Systems".
 //! What is a process, and what is independent, is up to the [machine](crate::engine::machine): for
 //! [handlers](crate::engine::machine::handlers), each envelope is a process of its own, and steps of one node are dependent. The
-//! [reductions](crate::Reduction) differ in where they branch off: [`all`], [`reduced`].
+//! [reductions](crate::Reduction) differ in where they branch off: [`all`], [`ds`], [`reduced`].
 //!
 //! **Why it is sound.** Every violation is a run that the machine performed, or the events of one of its consistent
 //! cuts, and it is replayed.
 //!
 //! **Why it is complete.** Every reachable state is a cut of some run that ends (or is cut off at the depth bound, which
-//! the outcome says). The reductions perform a run of every trace: see [`reduced`] and [`races`]. Properties are tested
+//! the outcome says). The reductions, all but `naive`, perform a run of every trace: see [`reduced`], [`races`] and [`ds`]. Properties are tested
 //! in all cuts as far as they can tell them apart, and states in which only faults are possible are
 //! looked for along each run: see [`judge`] and [`explore`].
 
 mod all;
+mod desired;
+mod ds;
+#[cfg(test)]
+mod ds_tests;
+mod estimate;
 mod explore;
 mod judge;
 mod races;
@@ -88,8 +93,7 @@ fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> 
             Reduction::Source => reduced::explore(explorer, false)?,
             Reduction::Optimal => reduced::explore(explorer, true)?,
             Reduction::Naive | Reduction::Force | Reduction::Ds => {
-                let what = format!("reduction {} is not there yet", reduction.name());
-                return Err(Error::Options(what));
+                ds::explore(explorer, reduction)?
             }
         }
         if explorer.is_over() {

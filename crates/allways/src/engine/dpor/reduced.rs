@@ -19,7 +19,8 @@
 //! **Under a depth bound** runs are cut off, and neither promises to see all that lies within the
 //! bound: which of independent events come first is arbitrary. The outcome is never complete then.
 
-use super::explore::{Branches, Explorer, Move};
+use super::estimate::Branches;
+use super::explore::{Explorer, Move};
 use super::races::Races;
 use super::tree::{self, Branch, Trees, begins, may_begin};
 use crate::engine::machine::{Machine, Transition};
@@ -184,8 +185,8 @@ impl<M: Machine> Search<'_, '_, M> {
             // The last point has no branches.
             let points = &self.frames[..self.frames.len() - 1];
             self.explorer.guess(points.iter().map(|frame| Branches {
-                done: frame.done,
-                known: frame.done + 1 + self.trees.count(frame.tree),
+                done: frame.done as usize,
+                known: (frame.done + 1 + self.trees.count(frame.tree)) as usize,
             }));
         }
     }

@@ -6,7 +6,7 @@ use crate::engine::commute::Mark;
 use crate::engine::expand::{Candidate, Expander, Expansion, Touches};
 use crate::engine::goals::{Goals, Sightings};
 use crate::engine::por::sleep::{self, Follow, Sleeping};
-use crate::engine::por::{Plan, Reducer};
+use crate::engine::por::{Met, Plan, Reducer};
 use crate::engine::{FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
@@ -320,9 +320,8 @@ impl<'a> Worker<'a> {
             Some(sleeping) => sleeping.expand(fingerprint),
             None => Follow::default(),
         };
-        let (witnessed, sleeps) = (&self.shared.witnessed, &mut self.sleeps);
-        let expander = &mut self.expander;
-        reducer.reduce(expander, vector, witnessed, &follow, first, candidates, sleeps);
+        let met = Met { vector, witnessed: &self.shared.witnessed, follow: &follow };
+        reducer.reduce(&mut self.expander, met, first, candidates, &mut self.sleeps);
         Ok(found)
     }
 

@@ -86,6 +86,16 @@ pub(crate) struct Plan {
     pub wanted: Vec<usize>,
 }
 
+/// A state that is expanded.
+#[derive(Clone, Copy)]
+pub(crate) struct Met<'a> {
+    pub vector: &'a [u32],
+    /// For each property, whether it was witnessed.
+    pub witnessed: &'a [AtomicBool],
+    /// What sleeps there.
+    pub follow: &'a Follow,
+}
+
 /// Chooses what has to be followed in a state. One for each thread.
 pub(crate) struct Reducer<'p> {
     plan: &'p Plan,
@@ -148,9 +158,7 @@ impl<'p> Reducer<'p> {
     pub fn reduce(
         &mut self,
         expander: &mut Expander<'_>,
-        vector: &[u32],
-        witnessed: &[AtomicBool],
-        follow: &Follow,
+        Met { vector, witnessed, follow }: Met<'_>,
         first: usize,
         candidates: &mut Vec<Candidate>,
         sleeps: &mut Vec<Box<[EventId]>>,

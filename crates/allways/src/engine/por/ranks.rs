@@ -52,6 +52,9 @@ impl Ranks {
     }
 }
 
+/// The local graph of each node, and the events that are single.
+type Explored = (Vec<Graph>, FxHashSet<EventId>);
+
 /// The states of a node in the order found, and where each may lead.
 #[derive(Default)]
 struct Graph {
@@ -76,7 +79,7 @@ impl Graph {
     }
 
     /// The local graph of each node, and the events that are single; nothing if there is too much.
-    fn explore(space: &dyn Space) -> Result<Option<(Vec<Graph>, FxHashSet<EventId>)>, Error> {
+    fn explore(space: &dyn Space) -> Result<Option<Explored>, Error> {
         let layout = space.layout();
         let Initial::Vectors(vectors) = space.initial()? else { return Ok(None) };
         let mut graphs: Vec<Graph> = (0..layout.nodes).map(|_| Graph::default()).collect();
