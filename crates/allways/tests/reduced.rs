@@ -614,7 +614,6 @@ fn a_second_search_looks_for_what_the_first_has_not_witnessed() {
 }
 
 #[test]
-#[ignore = "a reduced search says `never true` of what it has not looked for"]
 fn what_is_true_in_some_state_is_not_said_never_to_be() {
     const RULES: Rules =
         &[(0, On::Call(0), &[|a| a.next = Some(1)]), (1, On::Call(1), &[|a| a.next = Some(2)])];

@@ -114,7 +114,12 @@ fn reduced(
     if plan.wanted.is_empty() {
         return Ok(findings);
     }
-    plan.preserve = Preserve::Invariant;
+    // Of a property that names its conjuncts one wants to know which of them is missing.
+    let counts = space.conjunct_counts();
+    plan.preserve = match plan.wanted.iter().any(|&property| counts[property] > 0) {
+        true => Preserve::Views,
+        false => Preserve::Invariant,
+    };
     plan.always = false;
     let second = explore(space, options, budget, symmetry, Some(&plan))?;
     for (first, second) in findings.witnesses.iter_mut().zip(second.witnesses) {
