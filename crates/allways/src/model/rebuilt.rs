@@ -130,6 +130,20 @@ pub trait Rebuild: Sized + 'static {
 ///
 /// Statistics count each event that is handled, not the handlers that are executed again to
 /// rebuild a state. Rebuilt nodes cannot be declared interchangeable.
+///
+/// ```
+/// use allways::Rebuilt;
+/// # use allways::prelude::*;
+/// # struct Server { seen: Box<u8> }
+/// # impl allways::Rebuild for Server { type Msg = u8; type Timer = Never; type Call = u8; type Output = Never;
+/// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Rebuilt<Self>>) {}
+/// #   fn on_call(&mut self, call: u8, _: &mut Cx<'_, Rebuilt<Self>>) { *self.seen = call; } }
+/// // `Server` is not `Clone`.
+/// let server = Rebuilt::new(|| Server { seen: Box::new(0) });
+/// let seen = view(|server: &Rebuilt<Server>| server.with(|server| *server.seen));
+/// let outcome = System::new([server]).call(0, 7).sometimes("called", seen, |seen| seen[0] == 7).check();
+/// assert_eq!(outcome.verdict, Verdict::Holds);
+/// ```
 pub struct Rebuilt<R: Rebuild> {
     how: Arc<How<R>>,
     /// Counts only where there is no fingerprint.

@@ -32,7 +32,7 @@ pub(crate) enum Shown {
 impl Shown {
     /// Reads what a `Debug` has written on one line. Never fails: what it cannot read is an atom.
     pub fn read(text: &str) -> Shown {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Reader { text: text.trim_end(), at: 0 };
         match reader.value(0, false) {
             Some(value) if reader.rest().trim().is_empty() => value,
             _ => Shown::Atom(text.to_owned()),
