@@ -16,7 +16,8 @@
 //! events of `T` that the same node handles. Where it does not, `T` has to grow: each state and event
 //! remembers its *root*, the event possible at the start that it derives from.
 
-use crate::engine::expand::{Candidate, Kind};
+use super::exchange::{Commute, commute, feeds};
+use super::group::{Group, NO_ROOT, Root, Set};
 use crate::error::Error;
 use crate::model::network::NetworkKind;
 use crate::space::memo::{FIRST, Memo, MemoStep, flag};
@@ -28,34 +29,10 @@ use rustc_hash::FxHashSet;
 pub(super) const MAX_WORK: u64 = 1 << 18;
 /// A step that user code has to be asked for costs as much as so many that are known.
 const ASKED: u64 = 32;
-/// No more groups than a set has bits.
-pub(super) const MAX_GROUPS: usize = 128;
-
 /// The sender of what is in flight at the start.
 const START: EventId = EventId::MAX;
 /// The sender of what is not single.
 const MANY: EventId = EventId::MAX - 1;
-
-/// A set of groups.
-pub(super) type Set = u128;
-
-/// The number of a group; [`NO_ROOT`] for what was there at the start.
-pub(super) type Root = u8;
-pub(super) const NO_ROOT: Root = u8::MAX;
-
-/// All that may happen with one event in the state where a fixpoint starts: a message delivered, with a
-/// copy kept or not, or lost; every result of a handler that chooses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
-    pub event: EventId,
-    pub node: u16,
-    /// Whether it is more than a fault.
-    pub goes_on: bool,
-    /// Whether it is nothing but a node handling something, without any fault.
-    pub is_plain: bool,
-    /// How many candidates it has.
-    pub size: u32,
-}
 
 /// How a fixpoint ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -581,162 +558,4 @@ impl Places {
         }
         self.0[at] = (number, place);
     }
-}
-
-/// Whether observers see anything of an event with this code.
-fn feeds(memo: &Memo<'_>, code: u32) -> bool {
-    (code..code + memo.results(code)).any(|code| memo.step(code).feed != 0)
-}
-
-/// How an event outside a set and one of the set go together in a state of their node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Commute {
-    /// Both orders are possible and lead to the same.
-    Always,
-    /// After the event outside, the one of the set is not possible any more, or not in every way.
-    /// Whatever is possible of it leads to the same in both orders.
-    Disables,
-    Not,
-}
-
-/// Whether an event `a` and an event `t` of one node, handled in `state`, commute: whenever `a` and then
-/// `t` can be handled, so can `t` and then `a`, to the same state, each sending and feeding the same.
-fn commute(
-    memo: &mut Memo<'_>,
-    layout: &Layout,
-    state: StateId,
-    a: EventId,
-    t: EventId,
-) -> Result<Commute, Error> {
-    let first_a = memo.code_anywhere(state, a)?;
-    let first_t = memo.code_anywhere(state, t)?;
-    let mut result = Commute::Always;
-    let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
-    for i in 0..count_a {
-        let after_a = *memo.step(first_a + i);
-        if after_a.flags & flag::PANIC != 0 {
-            return Ok(Commute::Not);
-        }
-        let then_t = memo.code_anywhere(after_a.next, t)?;
-        let count = memo.results(then_t);
-        if count > count_t {
-            return Ok(Commute::Not);
-        }
-        if count < count_t {
-            result = Commute::Disables;
-        }
-        for k in 0..count {
-            let (here, there) = (*memo.step(first_t + k), *memo.step(then_t + k));
-            if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
-                return Ok(Commute::Not);
-            }
-            let then_a = memo.code_anywhere(here.next, a)?;
-            if memo.results(then_a) <= i {
-                return Ok(Commute::Not);
-            }
-            let late_a = *memo.step(then_a + i);
-            // A step that only an observer could tell from none is one in some states of the observer. But the
-            // first of a queue is taken away, whatever comes of it.
-            for (event, one, other) in [(a, &late_a, &after_a), (t, &here, &there)] {
-                let trivial = (one.flags ^ other.flags) & flag::TRIVIAL != 0;
-                let queued =
-                    layout.network == NetworkKind::Ordered && memo.event(event).is_message();
-                if trivial && !queued {
-                    return Ok(Commute::Not);
-                }
-            }
-            if late_a.flags & flag::PANIC != 0
-                || late_a.next != there.next
-                || late_a.feed != after_a.feed
-                || (late_a.feed != 0 && here.feed != 0)
-                || memo.sends(&late_a) != memo.sends(&after_a)
-                || memo.sends(&here) != memo.sends(&there)
-                || share_a_queue(memo, layout, &here, &after_a)
-            {
-                return Ok(Commute::Not);
-            }
-        }
-    }
-    // A handler that panics ends the run: the other order does not have to be possible, but the panic
-    // itself must not get lost.
-    for k in 0..count_t {
-        if memo.step(first_t + k).flags & flag::PANIC != 0 {
-            return Ok(Commute::Not);
-        }
-    }
-    Ok(result)
-}
-
-/// Whether two events that may both happen now, as nodes are in these states, can happen in both
-/// orders, to the same state.
-pub(super) fn independent(
-    memo: &mut Memo<'_>,
-    layout: &Layout,
-    states: &[StateId],
-    one: EventId,
-    other: EventId,
-) -> bool {
-    let (node, other_node) = (layout.event_node(one), layout.event_node(other));
-    let (Ok(code), Ok(other_code)) =
-        (memo.code_anywhere(states[node], one), memo.code_anywhere(states[other_node], other))
-    else {
-        return false;
-    };
-    if node != other_node {
-        return !(feeds(memo, code) && feeds(memo, other_code));
-    }
-    let mut both = [(one, other), (other, one)].into_iter();
-    both.all(|(a, t)| matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always)))
-}
-
-/// Whether two steps of one node put messages into the same queue: then their order can be told.
-fn share_a_queue(memo: &mut Memo<'_>, layout: &Layout, one: &MemoStep, other: &MemoStep) -> bool {
-    if layout.network != NetworkKind::Ordered || !one.has_sends() || !other.has_sends() {
-        return false;
-    }
-    let mut to: u128 = 0;
-    let mut shares = false;
-    for (step, first) in [(one, true), (other, false)] {
-        for index in 0..memo.sends(step).len() {
-            let event = memo.sends(step)[index];
-            if memo.event(event).is_message() {
-                let bit = 1 << layout.event_node(event).min(127);
-                shares |= !first && to & bit != 0;
-                to |= if first { bit } else { 0 };
-            }
-        }
-    }
-    shares
-}
-
-/// Sorts candidates into groups; nothing if there are too many, or if something happens that concerns
-/// all nodes at once.
-pub(super) fn group(
-    layout: &Layout,
-    candidates: &[Candidate],
-    groups: &mut Vec<Group>,
-    of: &mut Vec<Root>,
-) -> bool {
-    groups.clear();
-    of.clear();
-    for candidate in candidates {
-        if matches!(candidate.kind, Kind::Partition | Kind::Heal) {
-            return false;
-        }
-        let at = match groups.iter().position(|group| group.event == candidate.event) {
-            Some(at) => at,
-            None => {
-                let node = layout.event_node(candidate.event) as u16;
-                let event = candidate.event;
-                groups.push(Group { event, node, goes_on: false, is_plain: true, size: 0 });
-                groups.len() - 1
-            }
-        };
-        groups[at].size += 1;
-        let is_plain = matches!(candidate.kind, Kind::Flight | Kind::Queue | Kind::Inside);
-        groups[at].goes_on |= is_plain;
-        groups[at].is_plain &= is_plain;
-        of.push(at.min(usize::from(NO_ROOT)) as Root);
-    }
-    groups.len() <= MAX_GROUPS
 }

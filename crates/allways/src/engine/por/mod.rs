@@ -44,7 +44,9 @@
 //! What the fixpoint does not cover is followed in full: partitions, more groups of events than a set has
 //! bits, fixpoints that explode, user code that fails in a state that may not be reachable.
 
+mod exchange;
 mod fixpoint;
+mod group;
 mod product;
 pub(crate) mod ranks;
 pub(crate) mod sleep;
@@ -54,7 +56,8 @@ use crate::model::property::PropertyKind;
 use crate::space::EventId;
 use crate::space::memo::{Memo, flag};
 use crate::space::vector::Layout;
-use fixpoint::{End, Fixpoint, Group, NO_ROOT, Root, Set};
+use fixpoint::{End, Fixpoint};
+use group::{Group, NO_ROOT, Root, Set};
 use product::Products;
 use ranks::Ranks;
 use sleep::Follow;
@@ -169,7 +172,7 @@ impl<'p> Reducer<'p> {
         let mut groups = std::mem::take(&mut self.groups);
         let mut of = std::mem::take(&mut self.of);
         let before = candidates.len();
-        if !fixpoint::group(layout, &candidates[first..], &mut groups, &mut of) {
+        if !group::sorted(layout, &candidates[first..], &mut groups, &mut of) {
             sleeps.resize(before, Box::default());
             (self.groups, self.of) = (groups, of);
             return;
@@ -244,7 +247,7 @@ impl<'p> Reducer<'p> {
                     .copied()
                     .filter(|&event| event != group.event)
                     .filter(|&event| {
-                        fixpoint::independent(memo, layout, states, event, group.event)
+                        exchange::independent(memo, layout, states, event, group.event)
                     })
                     .collect();
                 asleep.sort_unstable();

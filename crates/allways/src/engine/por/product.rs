@@ -6,7 +6,8 @@
 //! number of times. Too many combinations count as bad: nothing is claimed that was not looked at.
 
 use super::Plan;
-use super::fixpoint::{Fixpoint, NO_ROOT, Root};
+use super::fixpoint::Fixpoint;
+use super::group::{NO_ROOT, Root};
 use crate::model::property::PropertyKind;
 use crate::space::memo::Memo;
 use crate::space::vector::Layout;
