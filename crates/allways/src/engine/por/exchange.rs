@@ -1,9 +1,9 @@
 //! Whether two events can be exchanged: both orders are possible, and lead to the same.
 
+use super::here::Here;
 use crate::error::Error;
 use crate::model::network::NetworkKind;
 use crate::space::memo::{Memo, MemoStep, flag};
-use crate::space::vector::Layout;
 use crate::space::{EventId, StateId};
 
 /// Whether observers see anything of an event with this code.
@@ -25,23 +25,22 @@ pub(super) enum Commute {
 /// Whether an event `a` and an event `t` of one node, handled in `state`, commute: whenever `a` and then
 /// `t` can be handled, so can `t` and then `a`, to the same state, each sending and feeding the same.
 pub(super) fn commute(
-    memo: &mut Memo<'_>,
-    layout: &Layout,
+    here: &mut Here<'_, '_>,
     state: StateId,
     a: EventId,
     t: EventId,
 ) -> Result<Commute, Error> {
-    let first_a = memo.code_anywhere(state, a)?;
-    let first_t = memo.code_anywhere(state, t)?;
+    let first_a = here.memo.code_anywhere(state, a)?;
+    let first_t = here.memo.code_anywhere(state, t)?;
     let mut result = Commute::Always;
-    let (count_a, count_t) = (memo.results(first_a), memo.results(first_t));
+    let (count_a, count_t) = (here.memo.results(first_a), here.memo.results(first_t));
     for i in 0..count_a {
-        let after_a = *memo.step(first_a + i);
+        let after_a = *here.memo.step(first_a + i);
         if after_a.flags & flag::PANIC != 0 {
             return Ok(Commute::Not);
         }
-        let then_t = memo.code_anywhere(after_a.next, t)?;
-        let count = memo.results(then_t);
+        let then_t = here.memo.code_anywhere(after_a.next, t)?;
+        let count = here.memo.results(then_t);
         if count > count_t {
             return Ok(Commute::Not);
         }
@@ -49,32 +48,32 @@ pub(super) fn commute(
             result = Commute::Disables;
         }
         for k in 0..count {
-            let (here, there) = (*memo.step(first_t + k), *memo.step(then_t + k));
-            if (here.flags | there.flags) & flag::PANIC != 0 || here.feed != there.feed {
+            let (early_t, late_t) = (*here.memo.step(first_t + k), *here.memo.step(then_t + k));
+            if (early_t.flags | late_t.flags) & flag::PANIC != 0 || early_t.feed != late_t.feed {
                 return Ok(Commute::Not);
             }
-            let then_a = memo.code_anywhere(here.next, a)?;
-            if memo.results(then_a) <= i {
+            let then_a = here.memo.code_anywhere(early_t.next, a)?;
+            if here.memo.results(then_a) <= i {
                 return Ok(Commute::Not);
             }
-            let late_a = *memo.step(then_a + i);
+            let late_a = *here.memo.step(then_a + i);
             // A step that only an observer could tell from none is one in some states of the observer. But the
             // first of a queue is taken away, whatever comes of it.
-            for (event, one, other) in [(a, &late_a, &after_a), (t, &here, &there)] {
+            for (event, one, other) in [(a, &late_a, &after_a), (t, &early_t, &late_t)] {
                 let trivial = (one.flags ^ other.flags) & flag::TRIVIAL != 0;
-                let queued =
-                    layout.network == NetworkKind::Ordered && memo.event(event).is_message();
+                let queued = here.layout.network == NetworkKind::Ordered
+                    && here.memo.event(event).is_message();
                 if trivial && !queued {
                     return Ok(Commute::Not);
                 }
             }
             if late_a.flags & flag::PANIC != 0
-                || late_a.next != there.next
+                || late_a.next != late_t.next
                 || late_a.feed != after_a.feed
-                || (late_a.feed != 0 && here.feed != 0)
-                || memo.sends(&late_a) != memo.sends(&after_a)
-                || memo.sends(&here) != memo.sends(&there)
-                || share_a_queue(memo, layout, &here, &after_a)
+                || (late_a.feed != 0 && early_t.feed != 0)
+                || here.memo.sends(&late_a) != here.memo.sends(&after_a)
+                || here.memo.sends(&early_t) != here.memo.sends(&late_t)
+                || share_a_queue(here, &early_t, &after_a)
             {
                 return Ok(Commute::Not);
             }
@@ -83,47 +82,43 @@ pub(super) fn commute(
     // A handler that panics ends the run: the other order does not have to be possible, but the panic
     // itself must not get lost.
     for k in 0..count_t {
-        if memo.step(first_t + k).flags & flag::PANIC != 0 {
+        if here.memo.step(first_t + k).flags & flag::PANIC != 0 {
             return Ok(Commute::Not);
         }
     }
     Ok(result)
 }
 
-/// Whether two events that may both happen now, as nodes are in these states, can happen in both
+/// Whether two events that may both happen now, here, can happen in both
 /// orders, to the same state.
-pub(super) fn independent(
-    memo: &mut Memo<'_>,
-    layout: &Layout,
-    states: &[StateId],
-    one: EventId,
-    other: EventId,
-) -> bool {
-    let (node, other_node) = (layout.event_node(one), layout.event_node(other));
-    let (Ok(code), Ok(other_code)) =
-        (memo.code_anywhere(states[node], one), memo.code_anywhere(states[other_node], other))
-    else {
+pub(super) fn independent(here: &mut Here<'_, '_>, one: EventId, other: EventId) -> bool {
+    let states = &here.vector[here.layout.node_base..][..here.layout.nodes];
+    let (node, other_node) = (here.layout.event_node(one), here.layout.event_node(other));
+    let (Ok(code), Ok(other_code)) = (
+        here.memo.code_anywhere(states[node], one),
+        here.memo.code_anywhere(states[other_node], other),
+    ) else {
         return false;
     };
     if node != other_node {
-        return !(feeds(memo, code) && feeds(memo, other_code));
+        return !(feeds(here.memo, code) && feeds(here.memo, other_code));
     }
     let mut both = [(one, other), (other, one)].into_iter();
-    both.all(|(a, t)| matches!(commute(memo, layout, states[node], a, t), Ok(Commute::Always)))
+    both.all(|(a, t)| matches!(commute(here, states[node], a, t), Ok(Commute::Always)))
 }
 
 /// Whether two steps of one node put messages into the same queue: then their order can be told.
-fn share_a_queue(memo: &mut Memo<'_>, layout: &Layout, one: &MemoStep, other: &MemoStep) -> bool {
-    if layout.network != NetworkKind::Ordered || !one.has_sends() || !other.has_sends() {
+fn share_a_queue(here: &mut Here<'_, '_>, one: &MemoStep, other: &MemoStep) -> bool {
+    if here.layout.network != NetworkKind::Ordered || !one.has_sends() || !other.has_sends() {
         return false;
     }
     let mut to: u128 = 0;
     let mut shares = false;
     for (step, first) in [(one, true), (other, false)] {
-        for index in 0..memo.sends(step).len() {
-            let event = memo.sends(step)[index];
-            if memo.event(event).is_message() {
-                let bit = 1 << layout.event_node(event).min(127);
+        for index in 0..here.memo.sends(step).len() {
+            let event = here.memo.sends(step)[index];
+            if here.memo.event(event).is_message() {
+                let bit = 1 << here.layout.event_node(event).min(127);
                 shares |= !first && to & bit != 0;
                 to |= if first { bit } else { 0 };
             }

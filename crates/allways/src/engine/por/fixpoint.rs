@@ -17,10 +17,11 @@
 //! remembers its *root*, the event possible at the start that it derives from.
 
 use super::exchange::{Commute, commute, feeds};
-use super::group::{Group, NO_ROOT, Root, Set};
+use super::group::{NO_ROOT, Root, Set};
+use super::here::Here;
 use crate::error::Error;
 use crate::model::network::NetworkKind;
-use crate::space::memo::{FIRST, Memo, MemoStep, flag};
+use crate::space::memo::{FIRST, MemoStep, flag};
 use crate::space::vector::Layout;
 use crate::space::{EventId, StateId};
 use rustc_hash::FxHashSet;
@@ -63,7 +64,7 @@ struct Part {
     again: Vec<usize>,
     /// So many states and events have been put together.
     done: (usize, usize),
-    /// The events of `T` that this node handles, and their groups.
+    /// The events of `T` that this node handles, and their here.groups.
     mine: Vec<(EventId, Root)>,
     /// From which nodes nothing can arrive before `T`, on an ordered network.
     shut: u128,
@@ -134,20 +135,13 @@ impl Fixpoint {
         self.parts[node].state_roots[place]
     }
 
-    /// Computes everything that may happen in `vector` before an event of `set` does. Without groups, roots
+    /// Computes everything that may happen here before an event of `set` does. Without groups, roots
     /// mean nothing.
-    pub fn compute(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-        set: Set,
-    ) -> Result<End, Error> {
+    pub fn compute(&mut self, here: &mut Here<'_, '_>, set: Set) -> Result<End, Error> {
         loop {
             let wrong = self.not_single.len();
-            self.begin(memo, layout, vector, groups, set);
-            let end = self.complete(memo, layout, vector, groups)?;
+            self.begin(here, set);
+            let end = self.complete(here)?;
             // Each time, one event more is known not to be single.
             if end != End::Explodes || self.not_single.len() == wrong {
                 return Ok(end);
@@ -155,38 +149,25 @@ impl Fixpoint {
         }
     }
 
-    fn complete(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-    ) -> Result<End, Error> {
-        let crashes = layout.faults(vector).crashes > 0;
+    fn complete(&mut self, here: &mut Here<'_, '_>) -> Result<End, Error> {
+        let crashes = here.layout.faults(here.vector).crashes > 0;
         let mut idle = 0;
         let mut node = 0;
-        while idle < layout.nodes {
-            match self.settle(memo, layout, groups, node, crashes)? {
+        while idle < here.layout.nodes {
+            match self.settle(here, node, crashes)? {
                 None => idle += 1,
                 Some(End::Commutes) => idle = 0,
                 Some(end) => return Ok(end),
             }
-            node = (node + 1) % layout.nodes;
+            node = (node + 1) % here.layout.nodes;
         }
         Ok(End::Commutes)
     }
 
-    fn begin(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-        set: Set,
-    ) {
+    fn begin(&mut self, here: &mut Here<'_, '_>, set: Set) {
         self.number = self.number.wrapping_add(1);
         self.pairs = 0;
-        self.asked = (memo.misses, memo.misses);
+        self.asked = (here.memo.misses, here.memo.misses);
         self.disabled.clear();
         self.visible = None;
         self.panics = None;
@@ -206,7 +187,7 @@ impl Fixpoint {
             part.mine.clear();
             part.done = (0, 0);
             part.shut = 0;
-            part.states.push(vector[layout.node_base + node]);
+            part.states.push(here.vector[here.layout.node_base + node]);
             part.state_roots.push(NO_ROOT);
             part.used.push(0);
         }
@@ -215,37 +196,32 @@ impl Fixpoint {
         for part in &mut self.parts {
             part.state_places.set(part.states[0], number, 0);
         }
-        for (at, group) in groups.iter().enumerate() {
+        for (at, group) in here.groups.iter().enumerate() {
             if set >> at & 1 == 1 {
                 let part = &mut self.parts[usize::from(group.node)];
                 part.mine.push((group.event, at as Root));
                 // An event of the set is never available: as if it were known already.
-                part.event_places.set(layout.event_local(group.event), number, NO_PLACE);
+                part.event_places.set(here.layout.event_local(group.event), number, NO_PLACE);
             }
         }
-        self.consumes =
-            layout.network != NetworkKind::Duplicating && layout.faults(vector).duplications == 0;
-        for &event in layout.flight(vector) {
-            self.add_event(memo, layout, event, NO_ROOT, START);
+        self.consumes = here.layout.network != NetworkKind::Duplicating
+            && here.layout.faults(here.vector).duplications == 0;
+        for &event in here.layout.flight(here.vector) {
+            self.add_event(here, event, NO_ROOT, START);
         }
-        if layout.network == NetworkKind::Ordered {
-            self.add_queues(memo, layout, vector, groups, set);
+        if here.layout.network == NetworkKind::Ordered {
+            self.add_queues(here, set);
         }
     }
 
     /// What is in the queues: all of it, but for what has to wait for an event of the set.
-    fn add_queues(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-        set: Set,
-    ) {
-        for (pair, &queue) in vector[layout.queue_base..layout.ends_base].iter().enumerate() {
-            let (from, to) = (pair / layout.nodes, pair % layout.nodes);
-            let Some(head) = memo.head(queue) else { continue };
-            let group = groups.iter().position(|group| group.event == head);
+    fn add_queues(&mut self, here: &mut Here<'_, '_>, set: Set) {
+        for (pair, &queue) in
+            here.vector[here.layout.queue_base..here.layout.ends_base].iter().enumerate()
+        {
+            let (from, to) = (pair / here.layout.nodes, pair % here.layout.nodes);
+            let Some(head) = here.memo.head(queue) else { continue };
+            let group = here.groups.iter().position(|group| group.event == head);
             match group {
                 Some(group) if set >> group & 1 == 1 => {
                     if from < 128 {
@@ -253,11 +229,11 @@ impl Fixpoint {
                     }
                 }
                 _ => {
-                    self.add_event(memo, layout, head, NO_ROOT, START);
+                    self.add_event(here, head, NO_ROOT, START);
                     // What is behind the first can happen only after it.
                     let root = group.map_or(NO_ROOT, |group| group as Root);
-                    for event in memo.space.queues().content(queue).into_iter().skip(1) {
-                        self.add_event(memo, layout, event, root, START);
+                    for event in here.memo.space.queues().content(queue).into_iter().skip(1) {
+                        self.add_event(here, event, root, START);
                     }
                 }
             }
@@ -268,17 +244,16 @@ impl Fixpoint {
     /// not: then this fixpoint is wrong.
     fn add_event(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
+        here: &mut Here<'_, '_>,
         event: EventId,
         root: Root,
         sender: EventId,
     ) -> bool {
-        let part = &mut self.parts[layout.event_node(event)];
-        let local = layout.event_local(event);
+        let part = &mut self.parts[here.layout.event_node(event)];
+        let local = here.layout.event_local(event);
         let Some(at) = part.event_places.get(local, self.number) else {
             part.event_places.set(local, self.number, part.events.len() as u32);
-            let info = memo.event(event);
+            let info = here.memo.event(event);
             let single = (self.consumes || !info.is_message())
                 && part.events.len() < 64
                 && !self.not_single.contains(&event);
@@ -310,9 +285,7 @@ impl Fixpoint {
     /// Puts together what a node has not put together yet; nothing if there is nothing.
     fn settle(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         node: usize,
         crashes: bool,
     ) -> Result<Option<End>, Error> {
@@ -324,15 +297,15 @@ impl Fixpoint {
             if let Some(place) = part.again.pop() {
                 // What was not handled yet will be.
                 end = match place < states {
-                    true => self.row(memo, layout, groups, (node, place), events, crashes)?,
+                    true => self.row(here, (node, place), events, crashes)?,
                     false => End::Commutes,
                 };
             } else if events < part.events.len() {
                 part.done.1 += 1;
-                end = self.column(memo, layout, groups, (node, events), states)?;
+                end = self.column(here, (node, events), states)?;
             } else if states < part.states.len() {
                 part.done.0 += 1;
-                end = self.row(memo, layout, groups, (node, states), events, crashes)?;
+                end = self.row(here, (node, states), events, crashes)?;
             } else {
                 return Ok(any);
             }
@@ -346,17 +319,15 @@ impl Fixpoint {
     /// A node handles one of its events in its first states.
     fn column(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         (node, at): (usize, usize),
         states: usize,
     ) -> Result<End, Error> {
         let event = self.parts[node].events[at];
         self.pairs += states as u64;
         for place in 0..states {
-            if !memo.inert(node, self.parts[node].states[place]).has(event) {
-                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+            if !here.memo.inert(node, self.parts[node].states[place]).has(event) {
+                let end = self.pair(here, (node, place), (event, Some(at)))?;
                 if end != End::Commutes {
                     return Ok(end);
                 }
@@ -368,9 +339,7 @@ impl Fixpoint {
     /// A node in one of its states handles its first events, and what can happen there without any.
     fn row(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         (node, place): (usize, usize),
         events: usize,
         crashes: bool,
@@ -379,38 +348,36 @@ impl Fixpoint {
         self.pairs += events as u64;
         for at in 0..events {
             let event = self.parts[node].events[at];
-            if !memo.inert(node, state).has(event) {
-                let end = self.pair(memo, layout, groups, (node, place), (event, Some(at)))?;
+            if !here.memo.inert(node, state).has(event) {
+                let end = self.pair(here, (node, place), (event, Some(at)))?;
                 if end != End::Commutes {
                     return Ok(end);
                 }
             }
         }
-        self.inside(memo, layout, groups, (node, place), state, crashes)
+        self.inside(here, (node, place), state, crashes)
     }
 
     /// What can happen in a state without anything in flight.
     fn inside(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         (node, place): (usize, usize),
         state: StateId,
         crashes: bool,
     ) -> Result<End, Error> {
-        let crash = (crashes && memo.is_up(node, state)).then(|| memo.space.crash(node));
-        let inside = memo.internal(node, state);
+        let crash = (crashes && here.memo.is_up(node, state)).then(|| here.memo.space.crash(node));
+        let inside = here.memo.internal(node, state);
         for at in inside.map(Some).chain([None]) {
             let event = match at {
-                Some(at) => memo.internal_event(at),
+                Some(at) => here.memo.internal_event(at),
                 None => match crash {
                     Some(crash) => crash,
                     None => break,
                 },
             };
             if self.parts[node].mine.iter().all(|(mine, _)| *mine != event) {
-                let end = self.pair(memo, layout, groups, (node, place), (event, None))?;
+                let end = self.pair(here, (node, place), (event, None))?;
                 if end != End::Commutes {
                     return Ok(end);
                 }
@@ -422,13 +389,11 @@ impl Fixpoint {
     /// A node handles an event outside `T` in one of its states.
     fn pair(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         (node, place): (usize, usize),
         (event, at): (EventId, Option<usize>),
     ) -> Result<End, Error> {
-        self.asked.1 = memo.misses;
+        self.asked.1 = here.memo.misses;
         if self.work() > self.max_work {
             return Ok(End::Explodes);
         }
@@ -441,19 +406,23 @@ impl Fixpoint {
         let event_root = at.map_or(NO_ROOT, |at| part.event_roots[at]);
         let used = used | single.map_or(0, |at| 1 << at);
         let sender = if single.is_some() { event } else { MANY };
-        let mut code = memo.code_anywhere(state, event)?;
+        let mut code = here.memo.code_anywhere(state, event)?;
         if code < FIRST {
             return Ok(End::Commutes);
         }
         let root = match (event_root, self.parts[node].state_roots[place]) {
-            (NO_ROOT, NO_ROOT) if groups.is_empty() => 0,
+            (NO_ROOT, NO_ROOT) if here.groups.is_empty() => 0,
             (NO_ROOT, NO_ROOT) => {
-                match groups.iter().position(|group| group.event == event) {
+                match here.groups.iter().position(|group| group.event == event) {
                     Some(group) => group as Root,
                     // It is no step here: nothing changes but what an observer may see, and that does
                     // not move. Whether it is one later depends on what else observers see.
                     None => {
-                        return Ok(if feeds(memo, code) { End::Explodes } else { End::Commutes });
+                        return Ok(if feeds(here.memo, code) {
+                            End::Explodes
+                        } else {
+                            End::Commutes
+                        });
                     }
                 }
             }
@@ -462,14 +431,14 @@ impl Fixpoint {
         };
         for at in 0..self.parts[node].mine.len() {
             let (mine, group) = self.parts[node].mine[at];
-            match commute(memo, layout, state, event, mine)? {
+            match commute(here, state, event, mine)? {
                 Commute::Always => {}
                 Commute::Disables => self.disabled.push((group, root)),
                 Commute::Not => return Ok(End::Add(root)),
             }
         }
         loop {
-            let step = *memo.step(code);
+            let step = *here.memo.step(code);
             if step.flags & flag::PANIC != 0 {
                 self.panics.get_or_insert(root);
                 self.visible.get_or_insert(root);
@@ -477,7 +446,7 @@ impl Fixpoint {
                 if let Some(edges) = &mut self.edges {
                     edges.push((node, state, step.next));
                 }
-                if !self.step(memo, layout, node, &step, root, (used, sender)) {
+                if !self.step(here, node, &step, root, (used, sender)) {
                     return Ok(End::Explodes);
                 }
             }
@@ -491,8 +460,7 @@ impl Fixpoint {
     /// What comes of a step of an event, with which these are used up; false if the fixpoint is wrong.
     fn step(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
+        here: &mut Here<'_, '_>,
         node: usize,
         step: &MemoStep,
         root: Root,
@@ -521,15 +489,15 @@ impl Fixpoint {
                 }
             }
         }
-        for index in 0..memo.sends(step).len() {
-            let event = memo.sends(step)[index];
-            let shut = self.parts[layout.event_node(event)].shut;
-            if node < 128 && shut >> node & 1 == 1 && memo.event(event).is_message() {
+        for index in 0..here.memo.sends(step).len() {
+            let event = here.memo.sends(step)[index];
+            let shut = self.parts[here.layout.event_node(event)].shut;
+            if node < 128 && shut >> node & 1 == 1 && here.memo.event(event).is_message() {
                 continue;
             }
-            let twice = memo.sends(step)[..index].contains(&event);
+            let twice = here.memo.sends(step)[..index].contains(&event);
             let sender = if twice { MANY } else { sender };
-            if !self.add_event(memo, layout, event, root, sender) {
+            if !self.add_event(here, event, root, sender) {
                 return false;
             }
         }

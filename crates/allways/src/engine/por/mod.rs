@@ -47,6 +47,7 @@
 mod exchange;
 mod fixpoint;
 mod group;
+mod here;
 mod product;
 pub(crate) mod ranks;
 pub(crate) mod sleep;
@@ -54,10 +55,11 @@ pub(crate) mod sleep;
 use super::expand::{Candidate, Expander};
 use crate::model::property::PropertyKind;
 use crate::space::EventId;
-use crate::space::memo::{Memo, flag};
+use crate::space::memo::flag;
 use crate::space::vector::Layout;
 use fixpoint::{End, Fixpoint};
 use group::{Group, NO_ROOT, Root, Set};
+use here::Here;
 use product::Products;
 use ranks::Ranks;
 use sleep::Follow;
@@ -168,7 +170,6 @@ impl<'p> Reducer<'p> {
     ) {
         sleeps.truncate(first);
         let layout = expander.layout();
-        let memo = &mut expander.memo;
         let mut groups = std::mem::take(&mut self.groups);
         let mut of = std::mem::take(&mut self.of);
         let before = candidates.len();
@@ -177,11 +178,12 @@ impl<'p> Reducer<'p> {
             (self.groups, self.of) = (groups, of);
             return;
         }
+        let mut here = Here { memo: &mut expander.memo, layout, vector, groups: &groups };
         let (kept, sleep) = match &follow.only {
             // Met again: what woke up, whatever the set was.
             Some(only) => (self.of_events(&groups, only), true),
             None => {
-                let chosen = self.choose_now(memo, layout, vector, witnessed, &groups);
+                let chosen = self.choose_now(&mut here, witnessed);
                 let everything = Chosen { set: Set::MAX, weight: 0, aimless: false };
                 let chosen = chosen.unwrap_or(everything);
                 match chosen.aimless {
@@ -202,7 +204,7 @@ impl<'p> Reducer<'p> {
         candidates.truncate(end);
         sleeps.resize(end, Box::default());
         if sleep && self.plan.sleeps {
-            self.put_to_sleep(memo, layout, vector, follow, (&groups, &of), &mut sleeps[first..]);
+            self.put_to_sleep(&mut here, follow, &of, &mut sleeps[first..]);
         }
         self.left_out += (before - end) as u64;
         self.groups = groups;
@@ -221,34 +223,29 @@ impl<'p> Reducer<'p> {
     /// with it here.
     fn put_to_sleep(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
+        here: &mut Here<'_, '_>,
         follow: &Follow,
-        (groups, of): (&[Group], &[Root]),
+        of: &[Root],
         sleeps: &mut [Box<[EventId]>],
     ) {
         let mut sleepy = follow.asleep.to_vec();
         let mut before = None;
         for at in 0..sleeps.len() {
-            let group = &groups[usize::from(of[at])];
+            let group = &here.groups[usize::from(of[at])];
             // Results of one event, which are side by side, do not sleep behind each other.
             if let Some(done) = before.filter(|done| *done != of[at]) {
-                let done: &Group = &groups[usize::from(done)];
+                let done: &Group = &here.groups[usize::from(done)];
                 if done.is_plain && !sleepy.contains(&done.event) {
                     sleepy.push(done.event);
                 }
             }
             before = Some(of[at]);
             if group.is_plain {
-                let states = &vector[layout.node_base..][..layout.nodes];
                 let mut asleep: Vec<EventId> = sleepy
                     .iter()
                     .copied()
                     .filter(|&event| event != group.event)
-                    .filter(|&event| {
-                        exchange::independent(memo, layout, states, event, group.event)
-                    })
+                    .filter(|&event| exchange::independent(here, event, group.event))
                     .collect();
                 asleep.sort_unstable();
                 sleeps[at] = asleep.into();
@@ -257,24 +254,17 @@ impl<'p> Reducer<'p> {
     }
 
     /// A set, unless there is no hope that a fixpoint comes to an end.
-    fn choose_now(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        witnessed: &[AtomicBool],
-        groups: &[Group],
-    ) -> Option<Chosen> {
-        if groups.is_empty() {
+    fn choose_now(&mut self, here: &mut Here<'_, '_>, witnessed: &[AtomicBool]) -> Option<Chosen> {
+        if here.groups.is_empty() {
             return None;
         }
         self.credit = (self.credit + EARNED).min(CREDIT);
         if self.credit < 0 {
             return None;
         }
-        self.products.look_for(layout, self.plan, |p| !witnessed[p].load(Relaxed));
+        self.products.look_for(here.layout, self.plan, |p| !witnessed[p].load(Relaxed));
         self.work = 0;
-        let chosen = self.choose(memo, layout, vector, groups).unwrap_or_default();
+        let chosen = self.choose(here).unwrap_or_default();
         if chosen.is_none() {
             self.credit -= self.work as i64;
         }
@@ -282,25 +272,19 @@ impl<'p> Reducer<'p> {
     }
 
     /// The best set that was found to be enough; nothing if that is everything.
-    fn choose(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-    ) -> Result<Option<Chosen>, Exploded> {
-        let all: u32 = groups.iter().map(|group| group.size).sum();
+    fn choose(&mut self, here: &mut Here<'_, '_>) -> Result<Option<Chosen>, Exploded> {
+        let all: u32 = here.groups.iter().map(|group| group.size).sum();
         let mut best: Option<Chosen> = None;
         if self.plan.preserve == Preserve::Invariant {
-            best = self.grow(memo, layout, vector, groups, 0, all)?;
+            best = self.grow(here, 0, all)?;
         }
-        for (seed, group) in groups.iter().enumerate() {
+        for (seed, group) in here.groups.iter().enumerate() {
             let limit = best.map_or(all, |best| best.weight);
             if limit <= 1 {
                 break;
             }
             if self.plan.preserve == Preserve::Invariant || group.goes_on {
-                let grown = self.grow(memo, layout, vector, groups, 1 << seed, limit)?;
+                let grown = self.grow(here, 1 << seed, limit)?;
                 if grown.is_some_and(|grown| best.is_none_or(|best| grown.weight < best.weight)) {
                     best = grown;
                 }
@@ -312,26 +296,23 @@ impl<'p> Reducer<'p> {
     /// Grows a set until it is enough; nothing if it gets `limit` candidates.
     fn grow(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
+        here: &mut Here<'_, '_>,
         mut set: Set,
         limit: u32,
     ) -> Result<Option<Chosen>, Exploded> {
         loop {
-            let in_set = groups.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let in_set = here.groups.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
             let size: u32 = in_set.map(|(_, group)| group.size).sum();
             if size >= limit {
                 return Ok(None);
             }
             // User code that fails in a state that may not be reachable says nothing about the system.
-            let end = self.fixpoint.compute(memo, layout, vector, groups, set);
+            let end = self.fixpoint.compute(here, set);
             self.work += self.fixpoint.work();
             let judged = match end.unwrap_or(End::Explodes) {
                 End::Explodes => return Err(Exploded),
                 End::Add(root) => Judged::Add(root),
-                End::Commutes => self.judge(memo, layout, vector, groups, set),
+                End::Commutes => self.judge(here, set),
             };
             match judged {
                 Judged::Enough => return Ok(Some(Chosen { set, weight: size, aimless: false })),
@@ -349,27 +330,20 @@ impl<'p> Reducer<'p> {
     }
 
     /// Whether a set all of whose events commute with everything outside of it preserves what is asked for.
-    fn judge(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        groups: &[Group],
-        set: Set,
-    ) -> Judged {
-        if let Some(root) = self.seen_on_both_sides(memo, groups, set) {
+    fn judge(&mut self, here: &mut Here<'_, '_>, set: Set) -> Judged {
+        if let Some(root) = self.seen_on_both_sides(here, set) {
             return Judged::Add(root);
         }
         let bad = match self.plan.preserve {
             Preserve::Views => None,
-            _ => Some(self.products.bad(memo, layout, vector, &self.fixpoint)),
+            _ => Some(self.products.bad(here, &self.fixpoint)),
         };
         if self.plan.preserve == Preserve::Invariant && bad == Some(None) {
             return Judged::Enough;
         }
         // The keys among its groups.
         let mut keys: Set = 0;
-        for (at, group) in groups.iter().enumerate() {
+        for (at, group) in here.groups.iter().enumerate() {
             if set >> at & 1 == 1 && group.goes_on {
                 keys |= 1 << at;
             }
@@ -390,10 +364,10 @@ impl<'p> Reducer<'p> {
         if bad == Some(None) || self.fixpoint.visible.is_none() {
             return Judged::Enough;
         }
-        for (at, group) in groups.iter().enumerate() {
+        for (at, group) in here.groups.iter().enumerate() {
             if keys >> at & 1 == 1
-                && self.is_invisible(memo, group)
-                && self.cannot_be_undone(memo, layout, vector, group)
+                && self.is_invisible(here, group)
+                && self.cannot_be_undone(here, group)
             {
                 return Judged::Aimless;
             }
@@ -402,22 +376,17 @@ impl<'p> Reducer<'p> {
     }
 
     /// If observers see something of the set and something outside of it, what that derives from.
-    fn seen_on_both_sides(
-        &mut self,
-        memo: &mut Memo<'_>,
-        groups: &[Group],
-        set: Set,
-    ) -> Option<Root> {
+    fn seen_on_both_sides(&mut self, here: &mut Here<'_, '_>, set: Set) -> Option<Root> {
         let &(_, root) = self.fixpoint.feeds.first()?;
-        for (at, group) in groups.iter().enumerate() {
+        for (at, group) in here.groups.iter().enumerate() {
             if set >> at & 1 == 1 {
                 for place in 0..self.fixpoint.states(usize::from(group.node)).len() {
                     let state = self.fixpoint.states(usize::from(group.node))[place];
-                    let Ok(code) = memo.code_anywhere(state, group.event) else {
+                    let Ok(code) = here.memo.code_anywhere(state, group.event) else {
                         return Some(root);
                     };
-                    let mut codes = code..code + memo.results(code);
-                    if codes.any(|code| memo.step(code).feed != 0) {
+                    let mut codes = code..code + here.memo.results(code);
+                    if codes.any(|code| here.memo.step(code).feed != 0) {
                         return Some(root);
                     }
                 }
@@ -427,32 +396,26 @@ impl<'p> Reducer<'p> {
     }
 
     /// Whether no property sees anything of an event in any state in which its node may handle it.
-    fn is_invisible(&self, memo: &mut Memo<'_>, group: &Group) -> bool {
+    fn is_invisible(&self, here: &mut Here<'_, '_>, group: &Group) -> bool {
         self.fixpoint.states(usize::from(group.node)).iter().all(|&state| {
-            let Ok(code) = memo.code_anywhere(state, group.event) else { return false };
-            (code..code + memo.results(code)).all(|code| {
-                let step = memo.step(code);
+            let Ok(code) = here.memo.code_anywhere(state, group.event) else { return false };
+            (code..code + here.memo.results(code)).all(|code| {
+                let step = here.memo.step(code);
                 step.flags & (flag::VIEWS | flag::PANIC) == 0 && step.feed == 0
             })
         })
     }
 
     /// Whether a step of an event leads its node to where it never comes back from.
-    fn cannot_be_undone(
-        &self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        group: &Group,
-    ) -> bool {
+    fn cannot_be_undone(&self, here: &mut Here<'_, '_>, group: &Group) -> bool {
         if self.plan.ranks.is_single(group.event) {
             return true;
         }
         let node = usize::from(group.node);
-        let state = vector[layout.node_base + node];
-        let Ok(code) = memo.code_anywhere(state, group.event) else { return false };
-        (code..code + memo.results(code))
-            .all(|code| self.plan.ranks.rise(node, state, memo.step(code).next))
+        let state = here.vector[here.layout.node_base + node];
+        let Ok(code) = here.memo.code_anywhere(state, group.event) else { return false };
+        (code..code + here.memo.results(code))
+            .all(|code| self.plan.ranks.rise(node, state, here.memo.step(code).next))
     }
 }
 

@@ -8,8 +8,8 @@
 use super::Plan;
 use super::fixpoint::Fixpoint;
 use super::group::{NO_ROOT, Root};
+use super::here::Here;
 use crate::model::property::PropertyKind;
-use crate::space::memo::Memo;
 use crate::space::vector::Layout;
 use rustc_hash::FxHashMap;
 
@@ -50,24 +50,18 @@ impl Products {
 
     /// What something bad in a fixpoint derives from, if there is something bad in it; [`NO_ROOT`] if
     /// that is not known.
-    pub fn bad(
-        &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
-        vector: &[u32],
-        fixpoint: &Fixpoint,
-    ) -> Option<Root> {
+    pub fn bad(&mut self, here: &mut Here<'_, '_>, fixpoint: &Fixpoint) -> Option<Root> {
         if self.panics && fixpoint.panics.is_some() {
             return fixpoint.panics;
         }
-        for property in 0..layout.properties.len() {
+        for property in 0..here.layout.properties.len() {
             let Some(bad) = self.bad[property] else { continue };
-            let root = match layout.properties[property].1 {
+            let root = match here.layout.properties[property].1 {
                 Some(observer) => {
-                    let state = vector[layout.observer_base + observer];
-                    self.bad_observed(memo, (property, bad), (observer, state), fixpoint)
+                    let state = here.vector[here.layout.observer_base + observer];
+                    self.bad_observed(here, (property, bad), (observer, state), fixpoint)
                 }
-                None => self.bad_views(memo, layout, (property, bad), fixpoint),
+                None => self.bad_views(here, (property, bad), fixpoint),
             };
             if root.is_some() {
                 return root;
@@ -79,7 +73,7 @@ impl Products {
     /// What a bad state of an observer derives from.
     fn bad_observed(
         &mut self,
-        memo: &mut Memo<'_>,
+        here: &mut Here<'_, '_>,
         (property, bad): (usize, bool),
         (observer, state): (usize, u32),
         fixpoint: &Fixpoint,
@@ -91,14 +85,16 @@ impl Products {
             let (state, from) = states[at];
             for &(feed, root) in &fixpoint.feeds {
                 let root = if from == NO_ROOT { root } else { from };
-                let Ok((next, _)) = memo.observe(observer, state, feed) else { return Some(root) };
+                let Ok((next, _)) = here.memo.observe(observer, state, feed) else {
+                    return Some(root);
+                };
                 if states.iter().any(|(known, _)| *known == next) {
                     continue;
                 }
                 if states.len() >= MAX_OBSERVED {
                     return Some(first);
                 }
-                if self.test(memo, property, &[next]) != Some(!bad) {
+                if self.test(here, property, &[next]) != Some(!bad) {
                     return Some(root);
                 }
                 states.push((next, root));
@@ -111,19 +107,18 @@ impl Products {
     /// What a bad vector of views derives from.
     fn bad_views(
         &mut self,
-        memo: &mut Memo<'_>,
-        layout: &Layout,
+        here: &mut Here<'_, '_>,
         (property, bad): (usize, bool),
         fixpoint: &Fixpoint,
     ) -> Option<Root> {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
         key.push(property as u32);
-        for node in 0..layout.nodes {
+        for node in 0..here.layout.nodes {
             let size = key.len();
             key.push(0);
             for &state in fixpoint.states(node) {
-                let view = memo.views_at(node, state)[property];
+                let view = here.memo.views_at(node, state)[property];
                 if !key[size + 1..].contains(&view) {
                     key.push(view);
                 }
@@ -133,12 +128,12 @@ impl Products {
             key[size] = (key.len() - size - 1) as u32;
         }
         if !self.known.contains_key(&*key) {
-            let found = self.search(memo, layout.nodes, (property, bad), &key);
+            let found = self.search(here, (property, bad), &key);
             self.known.insert(key.clone().into(), found);
         }
         let root = match self.known.get(&*key) {
             Some(Some(vector)) => {
-                Some(derives_from(memo, layout, property, vector, fixpoint).unwrap_or(NO_ROOT))
+                Some(derives_from(here, property, vector, fixpoint).unwrap_or(NO_ROOT))
             }
             _ => None,
         };
@@ -149,11 +144,11 @@ impl Products {
     /// A bad vector in the product of sets of views; an empty one if there are too many to look at.
     fn search(
         &mut self,
-        memo: &mut Memo<'_>,
-        nodes: usize,
+        here: &mut Here<'_, '_>,
         (property, bad): (usize, bool),
         key: &[u32],
     ) -> Option<Box<[u32]>> {
+        let nodes = here.layout.nodes;
         let mut sets = Vec::new();
         let mut rest = &key[1..];
         let mut product = 1usize;
@@ -169,7 +164,7 @@ impl Products {
         let mut places = vec![0usize; nodes];
         let mut vector: Vec<u32> = sets.iter().map(|set| set[0]).collect();
         loop {
-            if self.test(memo, property, &vector) != Some(!bad) {
+            if self.test(here, property, &vector) != Some(!bad) {
                 return Some(vector.into());
             }
             // The next combination.
@@ -191,10 +186,10 @@ impl Products {
     }
 
     /// The result of a property's test; nothing if it fails.
-    fn test(&mut self, memo: &mut Memo<'_>, property: usize, reads: &[u32]) -> Option<bool> {
+    fn test(&mut self, here: &mut Here<'_, '_>, property: usize, reads: &[u32]) -> Option<bool> {
         let mut key = vec![property as u32];
         key.extend_from_slice(reads);
-        let space = memo.space;
+        let space = here.memo.space;
         *self.tests.entry(key.into()).or_insert_with(|| space.test(property, reads).ok())
     }
 }
@@ -202,18 +197,17 @@ impl Products {
 /// What a vector of views derives from: the first state found that has one of its views but is not
 /// the state that its node is in.
 fn derives_from(
-    memo: &mut Memo<'_>,
-    layout: &Layout,
+    here: &mut Here<'_, '_>,
     property: usize,
     vector: &[u32],
     fixpoint: &Fixpoint,
 ) -> Option<Root> {
     let mut any = None;
-    for node in 0..layout.nodes {
+    for node in 0..here.layout.nodes {
         let states = fixpoint.states(node);
-        let now = memo.views_at(node, states[0])[property];
+        let now = here.memo.views_at(node, states[0])[property];
         for (place, &state) in states.iter().enumerate().skip(1) {
-            let view = memo.views_at(node, state)[property];
+            let view = here.memo.views_at(node, state)[property];
             if view != now {
                 let root = fixpoint.root(node, place);
                 if vector.get(node) == Some(&view) {

@@ -8,6 +8,7 @@
 //! component that it has left. If the fixpoint explodes, nothing is claimed of any step.
 
 use super::fixpoint::{End, Fixpoint};
+use super::here::Here;
 use crate::error::Error;
 use crate::space::memo::Memo;
 use crate::space::{EventId, Initial, Space, StateId};
@@ -88,7 +89,8 @@ impl Graph {
         let (mut single, mut others) = (FxHashSet::default(), FxHashSet::default());
         for vector in &vectors {
             fixpoint.edges = Some(Vec::new());
-            if fixpoint.compute(&mut memo, layout, vector, &[], 0)? != End::Commutes {
+            let mut here = Here { memo: &mut memo, layout, vector, groups: &[] };
+            if fixpoint.compute(&mut here, 0)? != End::Commutes {
                 return Ok(None);
             }
             for (node, from, to) in fixpoint.edges.take().into_iter().flatten() {
