@@ -24,12 +24,16 @@ use crate::model::network::NetworkKind;
 use crate::space::memo::{FIRST, MemoStep, flag};
 use crate::space::vector::Layout;
 use crate::space::{EventId, StateId};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So much work is done before a fixpoint is given up: see [`Fixpoint::work`].
 pub(super) const MAX_WORK: u64 = 1 << 18;
-/// A step that user code has to be asked for costs as much as so many that are known.
-const ASKED: u64 = 32;
+/// A step that user code has to be asked for costs as much as so many that are known: if it
+/// was asked already while the local graphs were explored, and if not.
+pub(super) const CHEAP: u64 = 1 << 5;
+pub(super) const DEAR: u64 = 1 << 8;
+/// So many pairs of events are remembered.
+const MAX_PAIRS: usize = 1 << 20;
 /// The sender of what is in flight at the start.
 const START: EventId = EventId::MAX;
 /// The sender of what is not single.
@@ -42,8 +46,20 @@ pub(super) enum End {
     Commutes,
     /// One does not: this group has to be in `T`, too.
     Add(Root),
+    /// What was watched for was found: see [`Watch`].
+    Found,
     /// Too much for a fixpoint.
     Explodes,
+}
+
+/// What ends a fixpoint early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Watch {
+    Nothing,
+    /// Something outside of `T` that a property sees: what it derives from has to be in `T`, too.
+    Visible,
+    /// This group of `T` is seen by a property in some state, or disabled: [`End::Found`].
+    Key(Root),
 }
 
 /// What a node may come to.
@@ -79,11 +95,20 @@ pub(super) struct Fixpoint {
     /// How many steps were asked for before, and are now.
     asked: (u64, u64),
     /// Give up after so much work.
-    max_work: u64,
+    pub max_work: u64,
+    /// Give up if there are more states of nodes than this.
+    pub max_states: usize,
+    /// How many there are.
+    found: usize,
+    /// What it costs to ask for a step.
+    asked_cost: u64,
+    /// For a state and two events, whether the first of them commutes with the second, of a set.
+    commutes: FxHashMap<(StateId, EventId, EventId), Commute>,
     /// Events that were taken to be single once and turned out not to be.
     not_single: FxHashSet<EventId>,
     /// Whether messages may be single.
     consumes: bool,
+    pub watch: Watch,
     /// The steps of each node, from state to state, if they are asked for.
     pub edges: Option<Vec<(usize, StateId, StateId)>>,
     /// The groups of `T` that something may disable, with the root of what does.
@@ -97,15 +122,20 @@ pub(super) struct Fixpoint {
 }
 
 impl Fixpoint {
-    pub fn new(layout: &Layout, max_work: u64) -> Self {
+    pub fn new(layout: &Layout, asked_cost: u64) -> Self {
         Fixpoint {
             parts: (0..layout.nodes).map(|_| Part::default()).collect(),
             number: 0,
             pairs: 0,
             asked: (0, 0),
-            max_work,
+            max_work: MAX_WORK,
+            max_states: usize::MAX,
+            found: 0,
+            asked_cost,
+            commutes: FxHashMap::default(),
             not_single: FxHashSet::default(),
             consumes: false,
+            watch: Watch::Nothing,
             edges: None,
             disabled: Vec::new(),
             visible: None,
@@ -121,7 +151,7 @@ impl Fixpoint {
 
     /// What this fixpoint has cost, in pairs of a state and an event that were looked at.
     pub fn work(&self) -> u64 {
-        self.pairs + ASKED * (self.asked.1 - self.asked.0)
+        self.pairs + self.asked_cost * (self.asked.1 - self.asked.0)
     }
 
     /// The events that are available, each with whether it is single.
@@ -133,6 +163,25 @@ impl Fixpoint {
     /// What the state at this place of a node's states derives from.
     pub fn root(&self, node: usize, place: usize) -> Root {
         self.parts[node].state_roots[place]
+    }
+
+    /// Whether an event commutes with one of a set, when their node is in this state: remembered.
+    pub fn commute(
+        &mut self,
+        here: &mut Here<'_, '_>,
+        state: StateId,
+        event: EventId,
+        mine: EventId,
+    ) -> Result<Commute, Error> {
+        if let Some(known) = self.commutes.get(&(state, event, mine)) {
+            return Ok(*known);
+        }
+        let found = commute(here, state, event, mine)?;
+        if self.commutes.len() >= MAX_PAIRS {
+            self.commutes.clear();
+        }
+        self.commutes.insert((state, event, mine), found);
+        Ok(found)
     }
 
     /// Computes everything that may happen here before an event of `set` does. Without groups, roots
@@ -167,6 +216,7 @@ impl Fixpoint {
     fn begin(&mut self, here: &mut Here<'_, '_>, set: Set) {
         self.number = self.number.wrapping_add(1);
         self.pairs = 0;
+        self.found = 0;
         self.asked = (here.memo.misses, here.memo.misses);
         self.disabled.clear();
         self.visible = None;
@@ -345,6 +395,12 @@ impl Fixpoint {
         crashes: bool,
     ) -> Result<End, Error> {
         let state = self.parts[node].states[place];
+        if let Watch::Key(key) = self.watch {
+            let key = &here.groups[usize::from(key)];
+            if usize::from(key.node) == node && !here.is_invisible(key.event, state) {
+                return Ok(End::Found);
+            }
+        }
         self.pairs += events as u64;
         for at in 0..events {
             let event = self.parts[node].events[at];
@@ -394,7 +450,7 @@ impl Fixpoint {
         (event, at): (EventId, Option<usize>),
     ) -> Result<End, Error> {
         self.asked.1 = here.memo.misses;
-        if self.work() > self.max_work {
+        if self.work() > self.max_work || self.found > self.max_states {
             return Ok(End::Explodes);
         }
         let part = &self.parts[node];
@@ -431,8 +487,9 @@ impl Fixpoint {
         };
         for at in 0..self.parts[node].mine.len() {
             let (mine, group) = self.parts[node].mine[at];
-            match commute(here, state, event, mine)? {
+            match self.commute(here, state, event, mine)? {
                 Commute::Always => {}
+                Commute::Disables if self.watch == Watch::Key(group) => return Ok(End::Found),
                 Commute::Disables => self.disabled.push((group, root)),
                 Commute::Not => return Ok(End::Add(root)),
             }
@@ -449,6 +506,9 @@ impl Fixpoint {
                 if !self.step(here, node, &step, root, (used, sender)) {
                     return Ok(End::Explodes);
                 }
+            }
+            if let (Watch::Visible, Some(root)) = (self.watch, self.visible) {
+                return Ok(End::Add(root));
             }
             if step.flags & flag::LAST != 0 {
                 return Ok(End::Commutes);
@@ -477,6 +537,7 @@ impl Fixpoint {
             None => {
                 part.state_places.set(step.next, self.number, part.states.len() as u32);
                 part.states.push(step.next);
+                self.found += 1;
                 part.state_roots.push(root);
                 part.used.push(used);
             }

@@ -44,6 +44,7 @@
 //! What the fixpoint does not cover is followed in full: partitions, more groups of events than a set has
 //! bits, fixpoints that explode, user code that fails in a state that may not be reachable.
 
+mod credit;
 mod exchange;
 mod fixpoint;
 mod group;
@@ -55,9 +56,11 @@ pub(crate) mod sleep;
 use super::expand::{Candidate, Expander};
 use crate::model::property::PropertyKind;
 use crate::space::EventId;
-use crate::space::memo::flag;
+use crate::space::memo::FIRST;
 use crate::space::vector::Layout;
-use fixpoint::{End, Fixpoint};
+use credit::Credit;
+use exchange::Commute;
+use fixpoint::{CHEAP, DEAR, End, Fixpoint, Watch};
 use group::{Group, NO_ROOT, Root, Set};
 use here::Here;
 use product::Products;
@@ -110,16 +113,17 @@ pub(crate) struct Reducer<'p> {
     of: Vec<Root>,
     /// What was left out.
     pub left_out: u64,
-    /// How much work may still be lost on fixpoints that explode or gain nothing.
-    credit: i64,
+    credit: Credit,
+    /// Whether a set was looked for.
+    tried: bool,
+    /// The best set for a state that was found so far.
+    best: Option<Chosen>,
     /// What the fixpoints of one state have cost.
     work: u64,
 }
 
-/// So much work may be lost at first.
-const CREDIT: i64 = 1 << 20;
-/// So much more for each state: no more than it costs to follow everything there, about.
-const EARNED: i64 = 1 << 6;
+/// So many seeds are tried in vain for something better, once there is a set that is enough.
+const PATIENCE: u32 = 2;
 /// What a set that is enough only because something invisible may come first weighs more: it is a set
 /// that leads nowhere.
 const AIMLESS: u32 = 3;
@@ -132,6 +136,23 @@ struct Chosen {
     weight: u32,
     /// Whether it is enough only because something invisible may come first.
     aimless: bool,
+}
+
+/// How a set grows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grow {
+    /// Until it is enough, for whatever reason.
+    Any,
+    /// Until nothing outside of it is visible.
+    Hiding,
+    /// From this one that nobody sees and that may come first, as long as it may.
+    Unseen,
+}
+
+/// How many candidates a set has.
+fn size(here: &Here<'_, '_>, set: Set) -> u32 {
+    let in_set = here.groups.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+    in_set.map(|(_, group)| group.size).sum()
 }
 
 /// Whether a set is enough.
@@ -148,12 +169,14 @@ impl<'p> Reducer<'p> {
     pub fn new(plan: &'p Plan, layout: &Layout) -> Self {
         Reducer {
             plan,
-            fixpoint: Fixpoint::new(layout, fixpoint::MAX_WORK),
+            fixpoint: Fixpoint::new(layout, if plan.ranks.exploded() { DEAR } else { CHEAP }),
             products: Products::default(),
             groups: Vec::new(),
             of: Vec::new(),
             left_out: 0,
-            credit: CREDIT,
+            credit: Credit::new(plan.ranks.exploded()),
+            tried: false,
+            best: None,
             work: 0,
         }
     }
@@ -183,12 +206,12 @@ impl<'p> Reducer<'p> {
             // Met again: what woke up, whatever the set was.
             Some(only) => (self.of_events(&groups, only), true),
             None => {
-                let chosen = self.choose_now(&mut here, witnessed);
-                let everything = Chosen { set: Set::MAX, weight: 0, aimless: false };
-                let chosen = chosen.unwrap_or(everything);
-                match chosen.aimless {
-                    true => (chosen.set, false),
-                    false => (chosen.set & !self.of_events(&groups, &follow.asleep), true),
+                let awake = !self.of_events(&groups, &follow.asleep);
+                match self.choose_now(&mut here, witnessed) {
+                    Some(chosen) if chosen.aimless => (chosen.set, false),
+                    Some(chosen) => (chosen.set & awake, true),
+                    // Where nothing is tried, nothing is put to sleep: that has its price, too.
+                    None => (awake, self.tried),
                 }
             }
         };
@@ -253,58 +276,117 @@ impl<'p> Reducer<'p> {
         }
     }
 
-    /// A set, unless there is no hope that a fixpoint comes to an end.
+    /// A set that leaves something out, if there is one and there is hope to find it.
     fn choose_now(&mut self, here: &mut Here<'_, '_>, witnessed: &[AtomicBool]) -> Option<Chosen> {
+        self.tried = true;
         if here.groups.is_empty() {
             return None;
         }
-        self.credit = (self.credit + EARNED).min(CREDIT);
-        if self.credit < 0 {
-            return None;
-        }
+        let allowed = self.credit.ask();
+        self.tried = allowed.is_some();
+        let max_work = allowed?;
         self.products.look_for(here.layout, self.plan, |p| !witnessed[p].load(Relaxed));
         self.work = 0;
-        let chosen = self.choose(here).unwrap_or_default();
-        if chosen.is_none() {
-            self.credit -= self.work as i64;
+        self.fixpoint.max_work = max_work.min(fixpoint::MAX_WORK);
+        self.best = None;
+        let sought = match self.plan.preserve {
+            Preserve::Views => self.choose_by_views(here),
+            Preserve::Invariant | Preserve::Terminals => self.choose(here, Set::MAX, Grow::Any),
+        };
+        if sought.is_err() {
+            self.credit.given_up(self.fixpoint.max_work);
         }
-        chosen
+        match self.best {
+            Some(best) => self.credit.gained(size(here, !best.set)),
+            None => self.credit.lost(self.work),
+        }
+        self.best
     }
 
-    /// The best set that was found to be enough; nothing if that is everything.
-    fn choose(&mut self, here: &mut Here<'_, '_>) -> Result<Option<Chosen>, Exploded> {
-        let all: u32 = here.groups.iter().map(|group| group.size).sum();
-        let mut best: Option<Chosen> = None;
-        if self.plan.preserve == Preserve::Invariant {
-            best = self.grow(here, 0, all)?;
+    /// Looks for a set under which all views are met.
+    ///
+    /// Of those outside of which nothing is visible, each has everything that is visible here: so there is one
+    /// smallest of them to look for, if anything is. The others have a key that nobody sees and that cannot be undone:
+    /// it is known here which events may be that, before any fixpoint.
+    fn choose_by_views(&mut self, here: &mut Here<'_, '_>) -> Result<(), Exploded> {
+        let (mut visible, mut unseen): (Set, Set) = (0, 0);
+        for (at, group) in here.groups.iter().enumerate() {
+            if !here.is_invisible(group.event, here.state(group.node)) {
+                visible |= 1 << at;
+            } else if group.goes_on && self.cannot_be_undone(here, group) {
+                unseen |= 1 << at;
+            }
         }
+        if visible == 0 {
+            self.choose(here, Set::MAX, Grow::Hiding)?;
+        } else if size(here, visible) == 1 {
+            self.grow(here, visible, Grow::Hiding)?;
+        }
+        self.choose(here, unseen, Grow::Unseen)?;
+        if visible != 0 {
+            self.grow(here, visible, Grow::Hiding)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for the best set that grows from nothing or from one of these seeds.
+    fn choose(&mut self, here: &mut Here<'_, '_>, seeds: Set, how: Grow) -> Result<(), Exploded> {
+        let anything = self.plan.preserve == Preserve::Invariant;
+        if anything {
+            self.grow(here, 0, how)?;
+        }
+        let mut patience = PATIENCE;
         for (seed, group) in here.groups.iter().enumerate() {
-            let limit = best.map_or(all, |best| best.weight);
-            if limit <= 1 {
+            if seeds >> seed & 1 == 0 || !(anything || group.goes_on) {
+                continue;
+            }
+            if patience == 0 || self.best.is_some_and(|best| best.weight <= 1) {
                 break;
             }
-            if self.plan.preserve == Preserve::Invariant || group.goes_on {
-                let grown = self.grow(here, 1 << seed, limit)?;
-                if grown.is_some_and(|grown| best.is_none_or(|best| grown.weight < best.weight)) {
-                    best = grown;
+            if !self.grow(here, 1 << seed, how)? && self.best.is_some() {
+                patience -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds everything to a set that does not commute with it here and now.
+    fn close(&mut self, here: &mut Here<'_, '_>, mut set: Set) -> Set {
+        let mut done: Set = 0;
+        while set & !done != 0 {
+            let at = (set & !done).trailing_zeros() as usize;
+            done |= 1 << at;
+            let mine = here.groups[at];
+            let state = here.state(mine.node);
+            for (other, group) in here.groups.iter().enumerate() {
+                if group.node == mine.node
+                    && set >> other & 1 == 0
+                    && here.memo.code_anywhere(state, group.event).is_ok_and(|code| code >= FIRST)
+                    && matches!(
+                        self.fixpoint.commute(here, state, group.event, mine.event),
+                        Ok(Commute::Not)
+                    )
+                {
+                    set |= 1 << other;
                 }
             }
         }
-        Ok(best)
+        set
     }
 
-    /// Grows a set until it is enough; nothing if it gets `limit` candidates.
-    fn grow(
-        &mut self,
-        here: &mut Here<'_, '_>,
-        mut set: Set,
-        limit: u32,
-    ) -> Result<Option<Chosen>, Exploded> {
+    /// Grows a set until it is enough; false if it gets no better than the best.
+    fn grow(&mut self, here: &mut Here<'_, '_>, mut set: Set, how: Grow) -> Result<bool, Exploded> {
+        let limit = self.best.map_or_else(|| size(here, Set::MAX), |best| best.weight);
+        self.fixpoint.watch = match how {
+            Grow::Any => Watch::Nothing,
+            Grow::Hiding => Watch::Visible,
+            Grow::Unseen => Watch::Key(set.trailing_zeros() as Root),
+        };
         loop {
-            let in_set = here.groups.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
-            let size: u32 = in_set.map(|(_, group)| group.size).sum();
+            set = self.close(here, set);
+            let size = size(here, set);
             if size >= limit {
-                return Ok(None);
+                return Ok(false);
             }
             // User code that fails in a state that may not be reachable says nothing about the system.
             let end = self.fixpoint.compute(here, set);
@@ -312,25 +394,31 @@ impl<'p> Reducer<'p> {
             let judged = match end.unwrap_or(End::Explodes) {
                 End::Explodes => return Err(Exploded),
                 End::Add(root) => Judged::Add(root),
-                End::Commutes => self.judge(here, set),
+                End::Found => Judged::Never,
+                End::Commutes => self.judge(here, set, how),
             };
-            match judged {
-                Judged::Enough => return Ok(Some(Chosen { set, weight: size, aimless: false })),
-                Judged::Aimless => {
-                    let weight = match self.plan.preserve {
-                        Preserve::Invariant => size + AIMLESS,
-                        Preserve::Terminals | Preserve::Views => size,
-                    };
-                    return Ok(Some(Chosen { set, weight, aimless: true }));
+            let (weight, aimless) = match judged {
+                Judged::Enough => (size, false),
+                Judged::Aimless if self.plan.preserve == Preserve::Invariant => {
+                    (size + AIMLESS, true)
                 }
-                Judged::Add(root) if root != NO_ROOT && set >> root & 1 == 0 => set |= 1 << root,
-                Judged::Add(_) | Judged::Never => return Ok(None),
+                Judged::Aimless => (size, true),
+                Judged::Add(root) if root != NO_ROOT && set >> root & 1 == 0 => {
+                    set |= 1 << root;
+                    continue;
+                }
+                Judged::Add(_) | Judged::Never => return Ok(false),
+            };
+            let better = self.best.is_none_or(|best| weight < best.weight);
+            if better {
+                self.best = Some(Chosen { set, weight, aimless });
             }
+            return Ok(better);
         }
     }
 
     /// Whether a set all of whose events commute with everything outside of it preserves what is asked for.
-    fn judge(&mut self, here: &mut Here<'_, '_>, set: Set) -> Judged {
+    fn judge(&mut self, here: &mut Here<'_, '_>, set: Set, how: Grow) -> Judged {
         if let Some(root) = self.seen_on_both_sides(here, set) {
             return Judged::Add(root);
         }
@@ -372,6 +460,9 @@ impl<'p> Reducer<'p> {
                 return Judged::Aimless;
             }
         }
+        if how == Grow::Unseen {
+            return Judged::Never;
+        }
         root.map_or(Judged::Never, Judged::Add)
     }
 
@@ -397,13 +488,8 @@ impl<'p> Reducer<'p> {
 
     /// Whether no property sees anything of an event in any state in which its node may handle it.
     fn is_invisible(&self, here: &mut Here<'_, '_>, group: &Group) -> bool {
-        self.fixpoint.states(usize::from(group.node)).iter().all(|&state| {
-            let Ok(code) = here.memo.code_anywhere(state, group.event) else { return false };
-            (code..code + here.memo.results(code)).all(|code| {
-                let step = here.memo.step(code);
-                step.flags & (flag::VIEWS | flag::PANIC) == 0 && step.feed == 0
-            })
-        })
+        let states = self.fixpoint.states(usize::from(group.node));
+        states.iter().all(|&state| here.is_invisible(group.event, state))
     }
 
     /// Whether a step of an event leads its node to where it never comes back from.
@@ -412,7 +498,7 @@ impl<'p> Reducer<'p> {
             return true;
         }
         let node = usize::from(group.node);
-        let state = here.vector[here.layout.node_base + node];
+        let state = here.state(group.node);
         let Ok(code) = here.memo.code_anywhere(state, group.event) else { return false };
         (code..code + here.memo.results(code))
             .all(|code| self.plan.ranks.rise(node, state, here.memo.step(code).next))

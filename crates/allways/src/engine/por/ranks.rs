@@ -7,7 +7,7 @@
 //! is infinite: there are finitely many of those events, and no step of any kind leads a node back to a
 //! component that it has left. If the fixpoint explodes, nothing is claimed of any step.
 
-use super::fixpoint::{End, Fixpoint};
+use super::fixpoint::{CHEAP, End, Fixpoint};
 use super::here::Here;
 use crate::error::Error;
 use crate::space::memo::Memo;
@@ -16,6 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So much work is done before the fixpoint is given up.
 const MAX_WORK: u64 = 1 << 20;
+/// So many states of nodes are found, with user code asked for a few steps each.
+const MAX_STATES: usize = 1 << 11;
 
 /// What is known of steps that cannot be undone.
 #[derive(Default)]
@@ -24,6 +26,7 @@ pub(crate) struct Ranks {
     components: Vec<FxHashMap<StateId, u32>>,
     /// Events of which there is at most one in any run.
     single: FxHashSet<EventId>,
+    exploded: bool,
 }
 
 impl Ranks {
@@ -31,11 +34,18 @@ impl Ranks {
     pub fn new(space: &dyn Space) -> Ranks {
         // User code that fails in a state that may not be reachable says nothing about the system.
         match Graph::explore(space) {
-            Ok(Some((graphs, single))) => {
-                Ranks { components: graphs.iter().map(components).collect(), single }
-            }
-            Ok(None) | Err(_) => Ranks::default(),
+            Ok(Some((graphs, single))) => Ranks {
+                components: graphs.iter().map(components).collect(),
+                single,
+                exploded: false,
+            },
+            Ok(None) | Err(_) => Ranks { exploded: true, ..Ranks::default() },
         }
+    }
+
+    /// Whether the local graphs were too large to explore.
+    pub fn exploded(&self) -> bool {
+        self.exploded
     }
 
     /// Whether there is at most one event like this in any run.
@@ -85,7 +95,9 @@ impl Graph {
         let Initial::Vectors(vectors) = space.initial()? else { return Ok(None) };
         let mut graphs: Vec<Graph> = (0..layout.nodes).map(|_| Graph::default()).collect();
         let mut memo = Memo::new(space, false);
-        let mut fixpoint = Fixpoint::new(layout, MAX_WORK);
+        let mut fixpoint = Fixpoint::new(layout, CHEAP);
+        fixpoint.max_work = MAX_WORK;
+        fixpoint.max_states = MAX_STATES;
         let (mut single, mut others) = (FxHashSet::default(), FxHashSet::default());
         for vector in &vectors {
             fixpoint.edges = Some(Vec::new());
@@ -169,7 +181,7 @@ mod tests {
         for &(from, to) in edges {
             graph.leads_to[from as usize].push(to);
         }
-        Ranks { components: vec![components(&graph)], single: FxHashSet::default() }
+        Ranks { components: vec![components(&graph)], ..Ranks::default() }
     }
 
     #[test]
