@@ -91,3 +91,71 @@ fn two_steps_that_put_messages_into_one_queue() {
         }
     }
 }
+
+#[test]
+fn two_steps_that_are_both_possible_in_both_orders_and_lead_apart() {
+    const RULES: Rules = &[
+        (0, On::Call(1), &[|a| a.next = Some(1)]),
+        (0, On::Call(2), &[|a| a.next = Some(2)]),
+        (1, On::Call(2), &[|a| a.next = Some(3)]),
+        (2, On::Call(1), &[|a| a.next = Some(4)]),
+    ];
+    for seen in PARTS {
+        preserves(|| nodes(&[RULES]).call(0, 1).call(0, 2), seen);
+    }
+}
+
+#[test]
+fn two_steps_that_lead_together_and_send_other_things_in_the_other_order() {
+    // What call 1 sends depends on whether call 2 came before.
+    const SENDER: Rules = &[
+        (0, On::Call(1), &[|a| (a.next, a.sends) = (Some(1), vec![(1, 1)])]),
+        (0, On::Call(2), &[|a| a.next = Some(2)]),
+        (1, On::Call(2), &[|a| a.next = Some(3)]),
+        (2, On::Call(1), &[|a| (a.next, a.sends) = (Some(3), vec![(1, 2)])]),
+    ];
+    const OTHER: Rules = &[
+        (0, On::Message(1), &[|a| a.next = Some(1)]),
+        (0, On::Message(2), &[|a| a.next = Some(2)]),
+    ];
+    for network in [Network::unordered(), Network::ordered(), Network::duplicating()] {
+        for seen in PARTS {
+            preserves(|| nodes(&[SENDER, OTHER]).network(network).call(0, 1).call(0, 2), seen);
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_a_node_that_is_looked_at_later() {
+    // The last node sends to the one before it, where that does not commute with a call.
+    const IDLE: Rules = &[];
+    const TAKES: Rules = &[
+        (0, On::Call(1), &[|a| a.next = Some(1)]),
+        (0, On::Message(0), &[|a| a.next = Some(2)]),
+        (1, On::Message(0), &[|a| a.next = Some(3)]),
+        (2, On::Call(1), &[|a| a.next = Some(4)]),
+    ];
+    const SENDER: Rules = &[(0, On::Call(0), &[|a| (a.next, a.sends) = (Some(1), vec![(1, 0)])])];
+    for seen in PARTS {
+        preserves(|| nodes(&[IDLE, TAKES, SENDER]).call(1, 1).call(2, 0), seen);
+    }
+}
+
+#[test]
+fn a_call_that_another_node_releases_does_not_wait_behind_a_message() {
+    // Node 0 makes call 1 and so releases call 2 of node 1, to which it has sent a message before. They do not commute.
+    const SENDER: Rules =
+        &[(0, On::Start, &[|a| a.sends = vec![(1, 0)]]), (0, On::Call(1), &[|a| a.next = Some(1)])];
+    const TAKES: Rules = &[
+        (0, On::Message(0), &[|a| a.next = Some(1)]),
+        (0, On::Call(2), &[|a| a.next = Some(2)]),
+        (1, On::Call(2), &[|a| a.next = Some(3)]),
+        (2, On::Message(0), &[|a| a.next = Some(4)]),
+    ];
+    for network in [Network::unordered(), Network::ordered()] {
+        for seen in PARTS {
+            let system = || nodes(&[SENDER, TAKES]).network(network);
+            preserves(|| system().calls_in_sequence([(0, 1), (1, 2)]), seen);
+        }
+    }
+}

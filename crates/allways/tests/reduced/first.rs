@@ -50,3 +50,43 @@ fn a_step_that_no_property_sees_and_that_is_undone_does_not_come_first_for_ever(
         preserves(|| nodes(&[TURNS, MOVES]).call(1, 0), seen);
     }
 }
+
+/// Moves where properties see it.
+const MOVES: Rules =
+    &[(0, On::Call(0), &[|a| a.next = Some(2)]), (2, On::Call(1), &[|a| a.next = Some(3)])];
+
+#[test]
+fn a_message_that_comes_once_from_one_start_and_for_ever_from_another() {
+    const TURNS: Rules = &[
+        (
+            0,
+            On::Start,
+            &[|a| a.sends = vec![(0, 0)], |a| (a.next, a.sends) = (Some(1), vec![(0, 0)])],
+        ),
+        (0, On::Message(0), &[|a| a.next = Some(4)]),
+        (1, On::Message(0), &[|a| (a.next, a.sends) = (Some(5), vec![(0, 0)])]),
+        (5, On::Message(0), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 0)])]),
+    ];
+    for seen in PARTS {
+        preserves(|| nodes(&[TURNS, MOVES]).call(1, 0).call(1, 1), seen);
+    }
+}
+
+#[test]
+fn a_step_that_is_undone_only_from_the_second_start() {
+    const TURNS: Rules = &[
+        (
+            0,
+            On::Start,
+            &[
+                |a| (a.next, a.sends) = (Some(1), vec![(0, 0)]),
+                |a| (a.next, a.sends) = (Some(1), vec![(0, 0), (0, 1)]),
+            ],
+        ),
+        (1, On::Message(0), &[|a| (a.next, a.sends) = (Some(5), vec![(0, 0)])]),
+        (5, On::Message(1), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 1)])]),
+    ];
+    for seen in PARTS {
+        preserves(|| nodes(&[TURNS, MOVES]).call(1, 0).call(1, 1), seen);
+    }
+}

@@ -6,6 +6,9 @@ mod faults;
 mod first;
 mod goals;
 mod observed;
+mod panics;
+mod products;
+mod random;
 mod single;
 mod sleeping;
 
@@ -23,6 +26,7 @@ struct Act {
     cancel: Vec<u8>,
     outputs: Vec<u8>,
     stutter: bool,
+    panic: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +74,7 @@ impl Table {
         let chosen = if acts.len() > 1 { cx.choose(acts.len()) } else { 0 };
         let mut act = Act::default();
         acts[chosen](&mut act);
+        assert!(!act.panic, "it panics");
         self.state = act.next.unwrap_or(self.state);
         act.sends.into_iter().for_each(|(to, msg)| cx.send(to, msg));
         act.cancel.iter().for_each(|timer| cx.cancel_timer(timer));

@@ -27,7 +27,7 @@ impl Observer<Table> for Calls {
 
 /// Sees what nodes output, the first two in order. It has few states, so that products tell something of it.
 #[derive(Clone)]
-struct FirstOutputs;
+pub(super) struct FirstOutputs;
 
 impl Observer<Table> for FirstOutputs {
     type State = Vec<u8>;
@@ -156,4 +156,62 @@ fn what_a_node_outputs_tells_what_came_before() {
     ];
     preserves_outputs(|| nodes(&[RULES]).call(0, 1).call(0, 2), &[&[], &[1], &[3]]);
     preserves_outputs(|| nodes(&[RULES]).call(0, 2).call(0, 1), &[&[], &[1], &[3]]);
+}
+
+/// Sees outputs: any after a 9 moves it.
+#[derive(Clone)]
+struct AfterNine;
+
+impl Observer<Table> for AfterNine {
+    type State = u8;
+
+    fn start(&self) -> u8 {
+        0
+    }
+
+    fn wants(&self, seen: &Seen<'_, Table>) -> bool {
+        matches!(seen, Seen::Output { .. })
+    }
+
+    fn observe(&self, state: &mut u8, seen: Seen<'_, Table>) {
+        let Seen::Output { output, .. } = seen else { return };
+        *state = match (*state, *output) {
+            (0, 9) => 1,
+            (0, _) => 0,
+            (other, _) => (other + 1).min(3),
+        };
+    }
+}
+
+#[test]
+fn a_call_that_is_no_step_until_the_observer_has_moved() {
+    // Call 1 does nothing but output, which the observer does not mind before node 1 has output a 9. After call 2 it
+    // leads elsewhere.
+    const FIRST: Rules = &[
+        (0, On::Call(1), &[|a| a.outputs = vec![1]]),
+        (0, On::Call(2), &[|a| a.next = Some(1)]),
+        (1, On::Call(1), &[|a| (a.next, a.outputs) = (Some(2), vec![1])]),
+    ];
+    const SECOND: Rules = &[(0, On::Call(3), &[|a| (a.next, a.outputs) = (Some(1), vec![9])])];
+    for seen in PARTS {
+        let system = || nodes(&[FIRST, SECOND]).call(0, 2).call(0, 1).call(1, 3);
+        preserves(|| system().observe(AfterNine), seen);
+    }
+}
+
+#[test]
+fn what_only_an_observer_sees_is_not_put_off_for_ever() {
+    const TURNS: Rules = &[
+        (0, On::Start, &[|a| a.sends = vec![(0, 0)]]),
+        (0, On::Message(0), &[|a| (a.next, a.sends) = (Some(4), vec![(0, 0)])]),
+        (4, On::Message(0), &[|a| (a.next, a.sends) = (Some(0), vec![(0, 0)])]),
+    ];
+    const SPEAKS: Rules = &[(0, On::Call(0), &[|a| (a.next, a.outputs) = (Some(4), vec![7])])];
+    let met = |options: &Options| {
+        let build = || nodes(&[TURNS, SPEAKS]).call(1, 0);
+        outputs(&build, |state| state & 3, options)
+    };
+    for (name, options) in reduced(&[Por::Views]) {
+        assert_eq!(met(&options), met(&classic()), "{name}");
+    }
 }

@@ -32,3 +32,24 @@ fn what_is_sent_whenever_something_happens_may_come_more_than_once() {
         }
     }
 }
+
+#[test]
+fn what_one_step_sends_twice_comes_twice() {
+    // The call commutes with the first of the two messages and not with the second.
+    const SENDER: Rules =
+        &[(0, On::Call(0), &[|a| (a.next, a.sends) = (Some(1), vec![(1, 0), (1, 0)])])];
+    const TAKES: Rules = &[
+        (0, On::Message(0), &[|a| a.next = Some(1)]),
+        (1, On::Message(0), &[|a| a.next = Some(2)]),
+        (0, On::Call(5), &[|a| a.next = Some(10)]),
+        (1, On::Call(5), &[|a| a.next = Some(11)]),
+        (2, On::Call(5), &[|a| a.next = Some(20)]),
+        (10, On::Message(0), &[|a| a.next = Some(11)]),
+        (11, On::Message(0), &[|a| a.next = Some(12)]),
+    ];
+    for network in [Network::unordered(), Network::ordered()] {
+        for seen in PARTS {
+            preserves(|| nodes(&[SENDER, TAKES]).network(network).call(0, 0).call(1, 5), seen);
+        }
+    }
+}

@@ -489,6 +489,12 @@ impl<'a> Worker<'a> {
                 continue;
             }
             let fingerprint = candidate.fingerprint;
+            // Of a new state in which nothing sleeps nothing is stored. If it is known, whoever inserted it
+            // held its part before, so it is met below with what sleeps in it.
+            if self.sleeps[index].is_empty() && self.insert(fingerprint, &[]) {
+                each(self, index, New { vector: None, mark: Mark::NONE, fingerprint })?;
+                continue;
+            }
             let mut part = sleeping.part(fingerprint);
             let is_new = self.insert(fingerprint, &[]);
             let again = sleep::meet(&mut part, fingerprint, &self.sleeps[index], is_new);

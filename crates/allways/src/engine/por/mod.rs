@@ -358,6 +358,7 @@ impl<'p> Reducer<'p> {
             done |= 1 << at;
             let mine = here.groups[at];
             let state = here.state(mine.node);
+            self.work += here.groups.len() as u64;
             for (other, group) in here.groups.iter().enumerate() {
                 if group.node == mine.node
                     && set >> other & 1 == 0
