@@ -155,7 +155,7 @@ fn a_call_that_another_node_releases_does_not_wait_behind_a_message() {
     for network in [Network::unordered(), Network::ordered()] {
         for seen in PARTS {
             let system = || nodes(&[SENDER, TAKES]).network(network);
-            preserves(|| system().calls_in_sequence([(0, 1), (1, 2)]), seen);
+            preserves(|| system().calls_in_sequence([(0, 1), (1, 2)]).call(0, 3), seen);
         }
     }
 }

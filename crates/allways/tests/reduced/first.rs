@@ -51,7 +51,7 @@ fn a_step_that_no_property_sees_and_that_is_undone_does_not_come_first_for_ever(
     }
 }
 
-/// Moves where properties see it.
+/// Moves where properties see it. Two of these, so that something else comes first where it may.
 const MOVES: Rules =
     &[(0, On::Call(0), &[|a| a.next = Some(2)]), (2, On::Call(1), &[|a| a.next = Some(3)])];
 
@@ -68,7 +68,7 @@ fn a_message_that_comes_once_from_one_start_and_for_ever_from_another() {
         (5, On::Message(0), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 0)])]),
     ];
     for seen in PARTS {
-        preserves(|| nodes(&[TURNS, MOVES]).call(1, 0).call(1, 1), seen);
+        preserves(|| nodes(&[TURNS, MOVES, MOVES]).call(1, 0).call(1, 1).call(2, 0), seen);
     }
 }
 
@@ -87,6 +87,6 @@ fn a_step_that_is_undone_only_from_the_second_start() {
         (5, On::Message(1), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 1)])]),
     ];
     for seen in PARTS {
-        preserves(|| nodes(&[TURNS, MOVES]).call(1, 0).call(1, 1), seen);
+        preserves(|| nodes(&[TURNS, MOVES, MOVES]).call(1, 0).call(1, 1).call(2, 0), seen);
     }
 }

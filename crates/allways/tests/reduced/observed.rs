@@ -206,9 +206,12 @@ fn what_only_an_observer_sees_is_not_put_off_for_ever() {
         (0, On::Message(0), &[|a| (a.next, a.sends) = (Some(4), vec![(0, 0)])]),
         (4, On::Message(0), &[|a| (a.next, a.sends) = (Some(0), vec![(0, 0)])]),
     ];
-    const SPEAKS: Rules = &[(0, On::Call(0), &[|a| (a.next, a.outputs) = (Some(4), vec![7])])];
+    const SPEAKS: Rules = &[
+        (0, On::Call(0), &[|a| a.next = Some(4)]),
+        (4, On::Call(1), &[|a| (a.next, a.outputs) = (Some(0), vec![7])]),
+    ];
     let met = |options: &Options| {
-        let build = || nodes(&[TURNS, SPEAKS]).call(1, 0);
+        let build = || nodes(&[TURNS, SPEAKS]).call(1, 0).call(1, 1);
         outputs(&build, |state| state & 3, options)
     };
     for (name, options) in reduced(&[Por::Views]) {

@@ -47,8 +47,9 @@ fn a_handler_that_panics_is_not_put_off_for_ever() {
         (0, On::Message(0), &[|a| (a.next, a.sends) = (Some(4), vec![(0, 0)])]),
         (4, On::Message(0), &[|a| (a.next, a.sends) = (Some(0), vec![(0, 0)])]),
     ];
-    const FAILS: Rules = &[(0, On::Call(0), &[|a| a.panic = true])];
-    for seen in [PARTS[1], |state| state & 3] {
-        panics(|| nodes(&[TURNS, FAILS]).call(1, 0), seen);
+    const FAILS: Rules =
+        &[(0, On::Call(0), &[|a| a.next = Some(4)]), (4, On::Call(1), &[|a| a.panic = true])];
+    for seen in PARTS {
+        panics(|| nodes(&[TURNS, FAILS]).call(1, 0).call(1, 1), seen);
     }
 }

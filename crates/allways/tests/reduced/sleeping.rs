@@ -31,3 +31,18 @@ fn what_sleeps_in_a_state_wakes_up_when_the_state_is_met_another_way() {
         }
     }
 }
+
+#[test]
+fn what_may_do_more_after_another_step_does_not_sleep_behind_it() {
+    // After call 2, call 1 has a second alternative.
+    const RULES: Rules = &[
+        (0, On::Call(1), &[|a| a.next = Some(1)]),
+        (0, On::Call(2), &[|a| a.next = Some(2)]),
+        (1, On::Call(2), &[|a| a.next = Some(3)]),
+        (2, On::Call(1), &[|a| a.next = Some(3), |a| a.next = Some(4)]),
+    ];
+    for seen in PARTS {
+        preserves(|| nodes(&[RULES]).call(0, 1).call(0, 2), seen);
+        preserves(|| nodes(&[RULES]).call(0, 2).call(0, 1), seen);
+    }
+}

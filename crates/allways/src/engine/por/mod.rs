@@ -42,7 +42,11 @@
 //! alone are one. With `--exact` the same is followed.
 //!
 //! What the fixpoint does not cover is followed in full: partitions, more groups of events than a set has
-//! bits, fixpoints that explode, user code that fails in a state that may not be reachable.
+//! bits, fixpoints that explode, user code that fails in a state that may not be reachable; and states in which no
+//! fixpoint is computed, since those before were not worth their work ([`credit`]). To follow everything is always
+//! right: no run is outside of everything, so each argument above takes its first case, and a shorter run is left.
+//! Case A is not used in such a state, so it adds nothing to a sequence of steps that only come first: what is said of
+//! ranks holds, whichever states these are.
 
 mod credit;
 mod exchange;
