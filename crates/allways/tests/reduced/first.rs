@@ -52,8 +52,15 @@ fn a_step_that_no_property_sees_and_that_is_undone_does_not_come_first_for_ever(
 }
 
 /// Moves where properties see it. Two of these, so that something else comes first where it may.
-const MOVES: Rules =
-    &[(0, On::Call(0), &[|a| a.next = Some(2)]), (2, On::Call(1), &[|a| a.next = Some(3)])];
+const MOVES: Rules = &[
+    (0, On::Call(0), &[|a| a.next = Some(2)]),
+    (2, On::Call(1), &[|a| a.next = Some(3)]),
+    // Only from the second start.
+    (0, On::Message(9), &[|a| a.next = Some(8)]),
+];
+
+/// Sees that, and nothing of the node that turns.
+const OF_MOVES: Seen8 = |state| state & 10;
 
 #[test]
 fn a_message_that_comes_once_from_one_start_and_for_ever_from_another() {
@@ -61,13 +68,13 @@ fn a_message_that_comes_once_from_one_start_and_for_ever_from_another() {
         (
             0,
             On::Start,
-            &[|a| a.sends = vec![(0, 0)], |a| (a.next, a.sends) = (Some(1), vec![(0, 0)])],
+            &[|a| a.sends = vec![(0, 0)], |a| (a.next, a.sends) = (Some(1), vec![(0, 0), (1, 9)])],
         ),
         (0, On::Message(0), &[|a| a.next = Some(4)]),
         (1, On::Message(0), &[|a| (a.next, a.sends) = (Some(5), vec![(0, 0)])]),
         (5, On::Message(0), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 0)])]),
     ];
-    for seen in PARTS {
+    for seen in [PARTS[0], PARTS[2], OF_MOVES] {
         preserves(|| nodes(&[TURNS, MOVES, MOVES]).call(1, 0).call(1, 1).call(2, 0), seen);
     }
 }
@@ -80,13 +87,13 @@ fn a_step_that_is_undone_only_from_the_second_start() {
             On::Start,
             &[
                 |a| (a.next, a.sends) = (Some(1), vec![(0, 0)]),
-                |a| (a.next, a.sends) = (Some(1), vec![(0, 0), (0, 1)]),
+                |a| (a.next, a.sends) = (Some(1), vec![(0, 0), (0, 1), (1, 9)]),
             ],
         ),
         (1, On::Message(0), &[|a| (a.next, a.sends) = (Some(5), vec![(0, 0)])]),
         (5, On::Message(1), &[|a| (a.next, a.sends) = (Some(1), vec![(0, 1)])]),
     ];
-    for seen in PARTS {
+    for seen in [PARTS[0], PARTS[2], OF_MOVES] {
         preserves(|| nodes(&[TURNS, MOVES, MOVES]).call(1, 0).call(1, 1).call(2, 0), seen);
     }
 }
