@@ -16,6 +16,9 @@ pub(crate) mod elsewhere;
 pub(crate) mod footprint;
 pub(crate) mod handlers;
 pub(crate) mod lanes;
+mod perform;
+mod processes;
+mod results;
 
 use crate::error::Error;
 use crate::model::property::PropertyKind;
