@@ -29,8 +29,9 @@ use std::process::ExitCode;
 
 /// A protocol, its sizes from small to large, and how its messages travel. A race is the same with
 /// all transports on which messages overtake each other.
-const CASES: [(&str, &[&str], &[Transport]); 3] = [
+const CASES: [(&str, &[&str], &[Transport]); 4] = [
     ("race", &["4", "5", "6", "7"], &[Transport::Any]),
+    ("race-kept", &["4", "5", "6", "7"], &[Transport::Any]),
     ("two-phase-commit", &["3", "4", "5"], &Transport::ALL),
     ("paxos", &["1x3", "2x2", "2x3"], &Transport::ALL),
 ];
@@ -139,6 +140,7 @@ fn child(what: &[String]) -> Result<(), String> {
     let numbers: Option<Vec<usize>> = size.split('x').map(|n| n.parse().ok()).collect();
     let (executions, cpu) = match (protocol, numbers.as_deref()) {
         ("race", Some(&[messages])) => repeat(tool, &race::race(messages), transport),
+        ("race-kept", Some(&[messages])) => repeat(tool, &race::race_kept(messages), transport),
         ("two-phase-commit", Some(&[managers])) => {
             repeat(tool, &two_phase_commit::two_phase_commit(managers, bug), transport)
         }

@@ -12,14 +12,34 @@ type Msg = u8;
 pub enum Race {
     /// Sends so many messages.
     Sender(Msg),
-    /// Receives so many: those received, in order.
-    Receiver(Msg, Vec<Msg>),
+    /// Receives so many messages.
+    Receiver(Msg, Received),
 }
 
-/// The sender and the receiver.
-pub fn race(messages: usize) -> Vec<Race> {
+/// What a receiver keeps of what it has received. It makes no difference to the number of
+/// executions, one for each permutation, but to how many states the receiver has.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Received {
+    /// How many there were, and the last: few states, in which most executions meet.
+    Last(Msg, Option<Msg>),
+    /// All, in order: no two executions lead to the same state.
+    All(Vec<Msg>),
+}
+
+/// The sender, and a receiver that has received nothing.
+fn processes(messages: usize, received: Received) -> Vec<Race> {
     let messages = messages as Msg;
-    vec![Race::Sender(messages), Race::Receiver(messages, Vec::new())]
+    vec![Race::Sender(messages), Race::Receiver(messages, received)]
+}
+
+/// A receiver that keeps the last message.
+pub fn race(messages: usize) -> Vec<Race> {
+    processes(messages, Received::Last(0, None))
+}
+
+/// A receiver that keeps all messages.
+pub fn race_kept(messages: usize) -> Vec<Race> {
+    processes(messages, Received::All(Vec::new()))
 }
 
 impl Actor for Race {
@@ -41,15 +61,21 @@ impl Actor for Race {
     }
 
     fn receive(&mut self, _: usize, msg: Msg, _: &mut dyn World<Msg>) {
-        if let Race::Receiver(_, received) = self {
-            received.push(msg);
+        match self {
+            Race::Sender(_) => {}
+            Race::Receiver(_, Received::All(received)) => received.push(msg),
+            Race::Receiver(_, Received::Last(count, last)) => {
+                *count += 1;
+                *last = Some(msg);
+            }
         }
     }
 
     fn done(&self) -> bool {
         match self {
             Race::Sender(_) => true,
-            Race::Receiver(messages, received) => received.len() == usize::from(*messages),
+            Race::Receiver(messages, Received::All(all)) => all.len() == usize::from(*messages),
+            Race::Receiver(messages, Received::Last(count, _)) => count == messages,
         }
     }
 

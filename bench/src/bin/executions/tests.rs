@@ -2,7 +2,7 @@
 
 use crate::actor::{Actor, Transport, World};
 use crate::paxos::{Sizes, paxos};
-use crate::race::race;
+use crate::race::{race, race_kept};
 use crate::two_phase_commit::two_phase_commit;
 use crate::{in_allways, in_traceforge};
 use std::collections::HashSet;
@@ -101,6 +101,7 @@ fn counted<A: Actor>(processes: &[A]) -> [u64; 3] {
 #[test]
 fn a_race_has_an_execution_for_each_permutation() {
     assert_eq!(counted(&race(4)), [24, 24, 1]);
+    assert_eq!(counted(&race_kept(4)), [24, 24, 1]);
 }
 
 #[test]
@@ -134,6 +135,7 @@ fn explored_by_allways<A: Actor>(processes: &[A]) -> [u64; 2] {
 #[test]
 fn allways_explores_each_execution_once() {
     assert_eq!(explored_by_allways(&race(4)), [24, 1]);
+    assert_eq!(explored_by_allways(&race_kept(4)), [24, 1]);
     assert_eq!(explored_by_allways(&two_phase_commit(3, false)), [84, 48]);
     let one = paxos(Sizes { proposers: 1, acceptors: 3 }, false);
     assert_eq!(explored_by_allways(&one), [72, 36]);
