@@ -38,14 +38,20 @@ use super::tree::may_begin;
 use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
 use crate::error::Error;
+use std::ops::Range;
 
 /// Another beginning of a trace: the run up to an event, and then these moves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reversal {
     /// The number of events that it shares with the run.
     pub at: usize,
-    /// Whether the last move might be the first of the sequence: nothing in it creates that or conflicts with it.
-    pub last_may_begin: bool,
+    /// The move that it is about, by its place in the sequence.
+    pub about: usize,
+    /// Whether that might be the first of the sequence: nothing in it creates that or conflicts with it.
+    pub may_begin: bool,
+    /// The event that it is about, if what comes behind the move in the sequence is just what else the run at hand
+    /// has: another run that begins with the same events up to this one has the same reversal, with something else behind.
+    pub event: Option<usize>,
     start: usize,
     end: usize,
 }
@@ -66,10 +72,13 @@ pub(crate) struct Races {
     spare: Vec<Vec<u32>>,
     blocked: Vec<Process>,
     possible: Vec<Transition>,
+    /// For each event of the run, whether it has to be looked at again in other runs that begin with it.
+    open: Vec<bool>,
 }
 
 impl Races {
-    /// Finds the reversals of a run that has ended. Those of events before `from` were found before.
+    /// Finds the reversals of a run that has ended. Those of events before `from` were found before, and are found
+    /// again only if the event was left open.
     pub fn find<M: Machine>(
         &mut self,
         explorer: &mut Explorer<'_, M>,
@@ -78,8 +87,13 @@ impl Races {
     ) -> Result<(), Error> {
         self.found.clear();
         self.moves.clear();
-        for event in from..explorer.steps.len() {
-            self.of_event(explorer, event)?;
+        self.open.truncate(from);
+        self.open.resize(explorer.steps.len(), false);
+        for event in 0..explorer.steps.len() {
+            if event >= from || self.open[event] {
+                self.open[event] = false;
+                self.of_event(explorer, event)?;
+            }
         }
         let mut blocked = std::mem::take(&mut self.blocked);
         explorer.machine.blocked(&mut blocked)?;
@@ -93,9 +107,20 @@ impl Races {
         Ok(())
     }
 
-    /// The reversals that were found.
-    pub fn found(&self) -> impl Iterator<Item = (Reversal, &[Move])> {
-        self.found.iter().map(|reversal| (*reversal, &self.moves[reversal.start..reversal.end]))
+    /// How many reversals were found.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// One of them.
+    pub fn found(&self, index: usize) -> (Reversal, &[Move]) {
+        let reversal = self.found[index];
+        (reversal, &self.moves[reversal.start..reversal.end])
+    }
+
+    /// Has an event looked at again in the next run that begins with it.
+    pub fn leave_open(&mut self, event: usize) {
+        self.open[event] = true;
     }
 
     /// Where else an event could have happened, and how else it could have ended.
@@ -110,7 +135,7 @@ impl Races {
             let Races { without, alternatives, .. } = self;
             explorer.machine.elsewhere(transition.process, without, alternatives)?;
             self.alternatives.retain(|&alternative| alternative != transition.alternative);
-            self.add(explorer, transition.process, footprint, None);
+            self.add(explorer, transition.process, footprint, None, Some(event));
         }
         for index in 0..explorer.order.immediate(event).len() {
             let before = explorer.order.immediate(event)[index];
@@ -131,7 +156,12 @@ impl Races {
             explorer.try_out(transition)?;
             let event = explorer.steps.len() - 1;
             explorer.steps[event].is_only = true;
+            self.open.push(false);
+            let known = self.found.len();
             self.of_event(explorer, event)?;
+            // It is no event of this run, nor of others.
+            self.found[known..].iter_mut().for_each(|reversal| reversal.event = None);
+            self.open.pop();
             explorer.forget()?;
         }
         self.possible = possible;
@@ -161,10 +191,12 @@ impl Races {
                 let Races { without, alternatives, .. } = self;
                 match explorer.machine.elsewhere(process, without, alternatives)? {
                     Elsewhere::Possible(footprint, created_by) => {
-                        self.add(explorer, process, footprint, created_by);
+                        let event = event.map(|(event, _)| event);
+                        self.add(explorer, process, footprint, created_by, event);
                     }
                     Elsewhere::Blocked(by) => {
                         for &object in by.objects() {
+                            self.look_again_if_untouched(explorer, event, object);
                             if let Some(writer) = self.last_writer(explorer, object) {
                                 self.try_without(&roots, writer, by.objects().len() > 1);
                             }
@@ -175,6 +207,22 @@ impl Races {
             self.spare.push(roots);
         }
         Ok(())
+    }
+
+    /// What an event does not touch may change behind it, and whether it could have happened elsewhere with it.
+    fn look_again_if_untouched<M: Machine>(
+        &mut self,
+        explorer: &Explorer<'_, M>,
+        event: Option<(usize, u32)>,
+        object: u32,
+    ) {
+        if let Some((event, _)) = event {
+            let footprints = explorer.machine.footprints();
+            let footprint = explorer.steps[event].what.footprint;
+            let touched = footprints.is_written(footprint, object)
+                || footprints.reads(footprint).contains(&object);
+            self.open[event] |= !touched;
+        }
     }
 
     /// A smaller cut, to be looked at unless it was.
@@ -222,36 +270,54 @@ impl Races {
         None
     }
 
-    /// Notes what is to be seen: the cut at hand, and then the process with each of its alternatives.
+    /// Notes what is to be seen: the cut at hand, and then the process with each of its alternatives. If it touches what it
+    /// touched when it was an event of the run, then nothing behind that event that is not left out conflicts with it, and
+    /// it is put before all that.
     fn add<M: Machine>(
         &mut self,
         explorer: &Explorer<'_, M>,
         process: Process,
         footprint: Footprint,
         created_by: Option<usize>,
+        event: Option<usize>,
     ) {
         let Some(&first) = self.without.first() else { return };
         let at = first as usize;
+        let len = explorer.steps.len();
+        let is_same = |&event: &usize| explorer.steps[event].what.footprint == footprint;
+        if let Some(event) = event
+            && !is_same(&event)
+        {
+            self.open[event] = true;
+        }
+        let event = event.filter(is_same);
         for index in 0..self.alternatives.len() {
             let start = self.moves.len();
             let mut lacking = self.without.iter().peekable();
-            for event in at..explorer.steps.len() {
-                if lacking.next_if(|&&lacks| lacks as usize == event).is_none() {
-                    self.moves.push(explorer.steps[event].what);
+            let mut keep = |moves: &mut Vec<Move>, events: Range<usize>| {
+                for event in events {
+                    if lacking.next_if(|&&lacks| lacks as usize == event).is_none() {
+                        moves.push(explorer.steps[event].what);
+                    }
                 }
-            }
+            };
+            let middle = event.unwrap_or(len);
+            keep(&mut self.moves, at..middle);
             let transition = Transition { process, alternative: self.alternatives[index] };
-            let last = Move { transition, footprint };
+            let what = Move { transition, footprint };
             let footprints = explorer.machine.footprints();
-            let last_may_begin = created_by.is_none_or(|creator| creator < at)
-                && may_begin(footprints, last, &self.moves[start..]);
-            self.moves.push(last);
+            let may_begin_it = created_by.is_none_or(|creator| creator < at)
+                && may_begin(footprints, what, &self.moves[start..]);
+            let about = self.moves.len() - start;
+            self.moves.push(what);
+            keep(&mut self.moves, middle..len);
             // If the first event that is left out may begin the sequence, the cut is not one of the largest.
             if may_begin(footprints, explorer.steps[at].what, &self.moves[start..]) {
                 self.moves.truncate(start);
                 continue;
             }
-            self.found.push(Reversal { at, last_may_begin, start, end: self.moves.len() });
+            let end = self.moves.len();
+            self.found.push(Reversal { at, about, may_begin: may_begin_it, event, start, end });
         }
     }
 

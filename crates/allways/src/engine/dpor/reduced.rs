@@ -156,23 +156,35 @@ impl<M: Machine> Search<'_, '_, M> {
     ///
     /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
     fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
-        let from = if self.is_optimal { 0 } else { self.analysed };
-        self.races.find(self.explorer, from, is_cut)?;
+        self.races.find(self.explorer, self.analysed, is_cut)?;
         self.analysed = self.explorer.steps.len();
         let footprints = self.explorer.machine.footprints();
-        for (reversal, sequence) in self.races.found() {
+        for index in 0..self.races.len() {
+            let (reversal, sequence) = self.races.found(index);
             let frame = &mut self.frames[reversal.at];
+            let sleep = &frame.sleep;
             if self.is_optimal {
-                if !frame.sleep.iter().any(|&other| may_begin(footprints, other, sequence)) {
-                    self.trees.insert(footprints, &mut frame.tree, sequence);
+                let wakes_all = |sequence: &[Move]| {
+                    !sleep.iter().any(|&other| may_begin(footprints, other, sequence))
+                };
+                let short = &sequence[..=reversal.about];
+                let is_settled = reversal.event.is_some()
+                    && wakes_all(short)
+                    && self.trees.settle(footprints, &mut frame.tree, short);
+                if !is_settled {
+                    if wakes_all(sequence) {
+                        self.trees.insert(footprints, &mut frame.tree, sequence);
+                    }
+                    if let Some(event) = reversal.event {
+                        self.races.leave_open(event);
+                    }
                 }
-            } else if !frame.sleep.iter().any(|&other| begins(footprints, other, sequence))
+            } else if !sleep.iter().any(|&other| begins(footprints, other, sequence))
                 && !self.trees.begins(footprints, frame.tree, sequence)
             {
                 // With what the race is about, if it need not wait for the others.
-                let first =
-                    if reversal.last_may_begin { sequence.last() } else { sequence.first() };
-                self.trees.add_moves(&mut frame.tree, first);
+                let first = if reversal.may_begin { reversal.about } else { 0 };
+                self.trees.add_moves(&mut frame.tree, &sequence[first..=first]);
             }
         }
         Ok(())

@@ -131,6 +131,50 @@ impl Trees {
         }
     }
 
+    /// Sees to it that a sequence is seen with whatever may come behind it, if that can be had: if on its way
+    /// down it meets no branch that is not a part of it. Otherwise nothing is done.
+    pub fn settle(
+        &mut self,
+        footprints: &Footprints,
+        tree: &mut Branch,
+        sequence: &[Move],
+    ) -> bool {
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.clear();
+        rest.extend_from_slice(sequence);
+        let mut below = NONE;
+        let mut level = *tree;
+        let is_settled = loop {
+            let Some(branch) = self.first_that_may_begin(footprints, level, &rest) else {
+                self.add_sequence(tree, below, &rest);
+                break true;
+            };
+            let Node { what, first, .. } = self.nodes[branch as usize];
+            let Some(at) = rest.iter().position(|other| other.transition == what.transition) else {
+                break false;
+            };
+            rest.remove(at);
+            if first == NONE {
+                break true;
+            }
+            (below, level) = (branch, first);
+        };
+        self.rest = rest;
+        is_settled
+    }
+
+    /// Puts a sequence behind all branches of a tree, or of those below a branch.
+    fn add_sequence(&mut self, tree: &mut Branch, below: Branch, sequence: &[Move]) {
+        // From the end, since a branch knows the one below it.
+        let mut branch = NONE;
+        for &what in sequence.iter().rev() {
+            branch = self.add(what, branch);
+        }
+        if branch != NONE {
+            self.append(tree, below, branch);
+        }
+    }
+
     /// Sees to it that a sequence is seen.
     pub fn insert(&mut self, footprints: &Footprints, tree: &mut Branch, sequence: &[Move]) {
         let mut rest = std::mem::take(&mut self.rest);
@@ -149,14 +193,7 @@ impl Trees {
             }
             (below, level) = (branch, first);
         }
-        // From the end, since a branch knows the one below it.
-        let mut branch = NONE;
-        for &what in rest.iter().rev() {
-            branch = self.add(what, branch);
-        }
-        if branch != NONE {
-            self.append(tree, below, branch);
-        }
+        self.add_sequence(tree, below, &rest);
         self.rest = rest;
     }
 
