@@ -7,7 +7,7 @@ use super::intern::Interner;
 use super::local::LocalSpace;
 use super::{EventId, StateId, StateInfo};
 use crate::model::event::{Event, Local};
-use crate::model::node::Node;
+use crate::model::node::{Id, Node};
 use crate::model::tally::{EventTally, Tally};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::PoisonError;
@@ -61,12 +61,13 @@ impl<N: Node> LocalSpace<'_, N> {
     /// Timers that were set but could not fire in any state: they are no events of the space.
     fn withheld_timers(&self) -> Vec<Event<N>> {
         let mut withheld = Vec::new();
-        for (states, events) in self.states.iter().zip(&self.events) {
+        for (node, (states, events)) in self.states.iter().zip(&self.events).enumerate() {
             let mut met: FxHashSet<Event<N>> = FxHashSet::default();
             for number in (0..states.len() as u32).filter(|&number| states.info(number).withheld) {
                 for timer in &states.value(number).timers {
                     let event = Event::Timer(timer.clone());
-                    if events.number(&event).is_none() && met.insert(event.clone()) {
+                    let key = Self::event_key(Id::new(node), &event);
+                    if events.number(key, &event).is_none() && met.insert(event.clone()) {
                         withheld.push(event);
                     }
                 }

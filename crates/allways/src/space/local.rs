@@ -28,7 +28,7 @@ use crate::model::step::{self, Done, Effect, End, guarded};
 use crate::model::system::System;
 use crate::model::tally::{Arms, add_choices};
 use crate::model::world::{self, Action, Start, World};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,8 +65,6 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     acts_alone: AtomicBool,
     /// What handlers chose, for each event on which they did.
     pub(super) arms: Mutex<FxHashMap<EventId, Arms>>,
-    /// The keys of everything interned: no two things may have one.
-    keys: Mutex<FxHashSet<u64>>,
     steps_computed: AtomicU64,
     handler_executions: AtomicU64,
     guard_executions: AtomicU64,
@@ -148,7 +146,6 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             event_variants: (0..nodes).map(|_| Mutex::default()).collect(),
             acts_alone: AtomicBool::new(false),
             arms: Mutex::default(),
-            keys: Mutex::default(),
             steps_computed: AtomicU64::new(0),
             handler_executions: AtomicU64::new(0),
             guard_executions: AtomicU64::new(0),
@@ -156,7 +153,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         };
         // Feed zero is nothing.
         let nothing = Feed { node: Id::new(0), event: None, outputs: Vec::new() };
-        space.feeds.intern(&nothing, |_| Ok::<_, Error>(()))?;
+        space.intern_feed(nothing)?;
         for node in 0..nodes {
             let crash = space.intern_event(Id::new(node), Event::Crash)?;
             space.crashes.push(crash);
@@ -171,18 +168,23 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             Event::Timer(_) | Event::Crash | Event::Restart => Source::Inside,
         };
         let node = to.index();
-        let describe = |_| {
-            let key = key(domain::EVENT, &(to, &event));
-            self.claim(key, || format!("events of node {node}"))?;
+        let variant = self.options.verify_aux.then(|| event.clone());
+        let key = Self::event_key(to, &event);
+        let local = self.events[node].intern(key, event, |_, is_alone| {
+            self.check_alone(is_alone, || format!("events of node {node}"))?;
             Ok(EventInfo { key, source })
-        };
-        let local = self.events[node].intern(&event, describe)?;
-        if self.options.verify_aux {
+        })?;
+        if let Some(event) = variant {
             self.remember_event_variant(node, local, &event);
         }
         self.layout.event_id(node, local).ok_or_else(|| {
             Error::System(format!("node {node} has too many distinct events: {local}"))
         })
+    }
+
+    /// The part that an event has in a fingerprint.
+    pub(super) fn event_key(to: Id, event: &Event<N>) -> u64 {
+        key(domain::EVENT, &(to, event))
     }
 
     /// The node that handles an event, and the event itself.
@@ -191,9 +193,11 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         (Id::new(node), self.events[node].value(self.layout.event_local(event)))
     }
 
-    pub(super) fn intern_state(&self, id: Id, local: &Local<N>) -> Result<StateId, Error> {
+    pub(super) fn intern_state(&self, id: Id, local: Local<N>) -> Result<StateId, Error> {
         let node = id.index();
-        let number = self.states[node].intern(local, |_| {
+        let variant = self.options.verify_aux.then(|| local.clone());
+        let key = key(domain::STATE + node as u64, &local);
+        let number = self.states[node].intern(key, local, |local, is_alone| {
             let mut internal = Vec::new();
             if !local.up {
                 if self.system.faults.restarts {
@@ -213,8 +217,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                     format!("node {node} has more than {MAX_AT_ONCE} timers pending at once");
                 return Err(Error::System(what));
             }
-            let key = key(domain::STATE + node as u64, local);
-            self.claim(key, || format!("states of node {node}"))?;
+            self.check_alone(is_alone, || format!("states of node {node}"))?;
             Ok(StateInfo {
                 key,
                 internal: internal.into(),
@@ -223,21 +226,23 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                 views: self.intern_views(&local.node)?.into(),
             })
         })?;
-        if self.options.verify_aux {
-            self.remember_variant(node, number, local);
+        if let Some(local) = variant {
+            self.remember_variant(node, number, &local);
         }
         Ok(number)
     }
 
     pub(super) fn intern_views(&self, node: &N) -> Result<Vec<u32>, Error> {
-        let mut views = Vec::new();
+        let mut views = Vec::with_capacity(self.system.properties.len());
         for (index, property) in self.system.properties.iter().enumerate() {
             views.push(match &property.reads {
                 Reads::Observer { .. } => 0,
                 Reads::Views { view, .. } => {
                     let seen = guarded(|| view(node))
                         .map_err(|message| world::property_panicked(&property.name, &message))?;
-                    self.views.intern(&(index, seen), |_| Ok::<_, Error>(()))?
+                    let entry = (index, seen);
+                    let hash = key(domain::VIEWS, &entry);
+                    self.views.intern(hash, entry, |_, _| Ok::<_, Error>(()))?
                 }
             });
         }
@@ -246,9 +251,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
 
     /// Fingerprints cannot tell apart what has equal keys: if two different things do, their `Hash`
     /// leaves out what their `Eq` does not.
-    fn claim(&self, key: u64, what: impl Fn() -> String) -> Result<(), Error> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if keys.insert(key) || self.options.exact {
+    fn check_alone(&self, is_alone: bool, what: impl Fn() -> String) -> Result<(), Error> {
+        if is_alone || self.options.exact {
             return Ok(());
         }
         Err(Error::System(format!(
@@ -258,13 +262,11 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     }
 
     fn intern_observer(&self, observer: usize, state: Erased) -> Result<u32, Error> {
-        let entry = (observer, state);
-        let describe = |_| {
-            let key = key(domain::OBSERVER + observer as u64, &entry.1);
-            self.claim(key, || "states of an observer".to_owned())?;
+        let key = key(domain::OBSERVER + observer as u64, &state);
+        self.observers.intern(key, (observer, state), |_, is_alone| {
+            self.check_alone(is_alone, || "states of an observer".to_owned())?;
             Ok(key)
-        };
-        self.observers.intern(&entry, describe)
+        })
     }
 
     /// Runs the handler, and again if the determinism guard says so.
@@ -307,7 +309,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         if self.options.symmetry {
             self.check_symmetry(id, &local, event, &effects)?;
         }
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(effects.len());
         for Effect { choices, end } in effects {
             let end = match end {
                 End::Panicked(message) => StepEnd::Panicked(message.into()),
@@ -326,7 +328,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     }
 
     fn next(&self, id: Id, event: &Event<N>, done: Done<N>) -> Result<Next, Error> {
-        let state = self.intern_state(id, &done.local)?;
+        let state = self.intern_state(id, done.local)?;
         if done.sends.len() > MAX_AT_ONCE {
             let what = format!("node {id} sends more than {MAX_AT_ONCE} messages in one step");
             return Err(Error::System(what));
@@ -366,7 +368,11 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         if event.is_none() && kept.is_empty() {
             return Ok(0);
         }
-        self.feeds.intern(&Feed { node, event, outputs: kept }, |_| Ok(()))
+        self.intern_feed(Feed { node, event, outputs: kept })
+    }
+
+    fn intern_feed(&self, feed: Feed<N>) -> Result<FeedId, Error> {
+        self.feeds.intern(key(domain::FEED, &feed), feed, |_, _| Ok(()))
     }
 
     /// The values that a property reads.
@@ -391,7 +397,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         let mut vector = vec![0; layout.node_base];
         layout.set_faults(&mut vector, world.faults);
         for (node, local) in world.locals.iter().enumerate() {
-            vector.push(self.intern_state(Id::new(node), local)?);
+            vector.push(self.intern_state(Id::new(node), local.clone())?);
         }
         for (observer, state) in world.observers.iter().enumerate() {
             vector.push(self.intern_observer(observer, state.clone())?);
@@ -402,7 +408,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             for msg in queue {
                 content.push(self.intern_event(to, Event::Message { from, msg: msg.clone() })?);
             }
-            vector.push(self.queues.of(&content, |event| self.event(event).key));
+            vector.push(self.queues.of(content, |event| self.event(event).key));
         }
         let mut flight = Vec::new();
         for (envelope, count) in &world.flight {
@@ -546,7 +552,7 @@ impl<N: Node> Space for LocalSpace<'_, N> {
         renaming: &Renaming,
     ) -> Result<StateId, Error> {
         let local = self.states[node].value(state);
-        self.intern_state(renaming.of(Id::new(node)), &self.rename_local(&local, renaming))
+        self.intern_state(renaming.of(Id::new(node)), self.rename_local(&local, renaming))
     }
 
     fn rename_event(&self, event: EventId, renaming: &Renaming) -> Result<EventId, Error> {

@@ -15,17 +15,17 @@ pub(crate) struct Queues {
 impl Queues {
     pub fn new() -> Self {
         let queues = Queues { contents: Interner::new() };
-        queues.number(&Vec::new(), |_| 0);
+        queues.number(Vec::new(), |_| 0);
         queues
     }
 
-    fn number(&self, content: &Vec<EventId>, event_key: impl Fn(EventId) -> u64) -> u32 {
-        let describe = |_| {
+    fn number(&self, content: Vec<EventId>, event_key: impl Fn(EventId) -> u64) -> u32 {
+        let describe = |content: &Vec<EventId>, _| {
             let keys: Vec<u64> = content.iter().map(|&event| event_key(event)).collect();
             // Empty queues have no part in a fingerprint.
             Ok::<_, Infallible>(if keys.is_empty() { 0 } else { key(domain::QUEUE, &keys) })
         };
-        match self.contents.intern(content, describe) {
+        match self.contents.intern(key(domain::QUEUE, &content), content, describe) {
             Ok(number) => number,
             Err(never) => match never {},
         }
@@ -35,13 +35,13 @@ impl Queues {
     pub fn push(&self, queue: u32, event: EventId, event_key: impl Fn(EventId) -> u64) -> u32 {
         let mut content = (*self.contents.value(queue)).clone();
         content.push(event);
-        self.number(&content, event_key)
+        self.number(content, event_key)
     }
 
     /// The queue without its first event.
     pub fn pop(&self, queue: u32, event_key: impl Fn(EventId) -> u64) -> u32 {
         let content = self.contents.value(queue);
-        self.number(&content[1..].to_vec(), event_key)
+        self.number(content[1..].to_vec(), event_key)
     }
 
     /// The first event of a queue.
@@ -55,7 +55,7 @@ impl Queues {
     }
 
     /// The number of a queue with this content.
-    pub fn of(&self, content: &Vec<EventId>, event_key: impl Fn(EventId) -> u64) -> u32 {
+    pub fn of(&self, content: Vec<EventId>, event_key: impl Fn(EventId) -> u64) -> u32 {
         self.number(content, event_key)
     }
 

@@ -137,7 +137,7 @@ impl<N: Node> LocalSpace<'_, N> {
             }
             for effect in theirs {
                 if let End::Done(done) = effect.end {
-                    self.intern_state(id, &done.local)?;
+                    self.intern_state(id, done.local)?;
                 }
             }
         }

@@ -202,7 +202,7 @@ impl<'s> Symmetry<'s> {
                 }
                 let place = layout.queue_base + to[from] * layout.nodes + to[node];
                 let space = self.space;
-                renamed[place] = space.queues().of(&content, |event| space.event(event).key);
+                renamed[place] = space.queues().of(content, |event| space.event(event).key);
             }
         }
         let mut flight = Vec::new();

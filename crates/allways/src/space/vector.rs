@@ -25,6 +25,7 @@ pub(crate) mod domain {
     pub const EVENT: u64 = 2;
     pub const QUEUE: u64 = 3;
     pub const VIEWS: u64 = 4;
+    pub const FEED: u64 = 5;
     /// Plus the number of the node.
     pub const STATE: u64 = 1 << 32;
     /// Plus the number of the observer.

@@ -168,9 +168,11 @@ impl<M: Machine> Search<'_, '_, M> {
                     !sleep.iter().any(|&other| may_begin(footprints, other, sequence))
                 };
                 let short = &sequence[..=reversal.about];
+                let was_seen = sleep.iter().any(|&other| begins(footprints, other, short));
                 let is_settled = reversal.event.is_some()
-                    && wakes_all(short)
-                    && self.trees.settle(footprints, &mut frame.tree, short);
+                    && (was_seen
+                        || wakes_all(short)
+                            && self.trees.settle(footprints, &mut frame.tree, short));
                 if !is_settled {
                     if wakes_all(sequence) {
                         self.trees.insert(footprints, &mut frame.tree, sequence);

@@ -125,9 +125,6 @@ pub(crate) struct Handlers<'s> {
     /// The states of the observers before they were fed.
     pub(super) fed: Vec<u32>,
     pub(super) emptied: Vec<Emptied>,
-    /// For each node and state, where its views begin.
-    views_of: Vec<Vec<u32>>,
-    views: Vec<u32>,
     /// Counts listings.
     pub(super) stamp: u64,
     pub(super) alternatives: Vec<u32>,
@@ -180,8 +177,6 @@ impl<'s> Handlers<'s> {
             sent: Vec::new(),
             fed: Vec::new(),
             emptied: Vec::new(),
-            views_of: vec![Vec::new(); layout.nodes],
-            views: Vec::new(),
             stamp: 0,
             alternatives: Vec::new(),
             listed: Vec::new(),
@@ -293,15 +288,7 @@ impl Machine for Handlers<'_> {
 
     fn view(&mut self, property: usize, place: usize) -> u32 {
         let state = self.states[place];
-        let known = &mut self.views_of[place];
-        if known.len() <= state as usize {
-            known.resize(state as usize + 1, NONE);
-        }
-        if known[state as usize] == NONE {
-            known[state as usize] = self.views.len() as u32;
-            self.views.extend_from_slice(&self.memo.space.state(place, state).views);
-        }
-        self.views[known[state as usize] as usize + property]
+        self.memo.views_at(place, state)[property]
     }
 
     fn observed(&self, observer: usize) -> u32 {
