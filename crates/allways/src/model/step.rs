@@ -134,7 +134,8 @@ fn every_choice<N: Node>(
     too_many: impl Fn(String) -> Error,
 ) -> Result<Vec<Effect<N>>, Error> {
     let mut script = Script::default();
-    let mut effects = Vec::new();
+    // Most handlers choose nothing.
+    let mut effects = Vec::with_capacity(1);
     loop {
         script.at = 0;
         let end = match run(&mut script) {

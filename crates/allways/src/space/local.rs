@@ -220,7 +220,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             self.check_alone(is_alone, || format!("states of node {node}"))?;
             Ok(StateInfo {
                 key,
-                internal: internal.into(),
+                // Most states have none, and need no memory for them.
+                internal: if internal.is_empty() { Arc::default() } else { internal.into() },
                 up: local.up,
                 withheld: local.is_withheld(),
                 views: self.intern_views(&local.node)?.into(),

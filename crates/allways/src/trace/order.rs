@@ -168,6 +168,18 @@ impl Order {
         &self.rows[start..=start + event / 64]
     }
 
+    /// Adds an event and all that happen after it to a list, in the order of the run.
+    pub fn add_future(&self, event: usize, into: &mut Vec<u32>) {
+        let (word, bit) = (event / 64, event % 64);
+        into.push(event as u32);
+        let len = self.events.len();
+        for later in event + 1..len {
+            if self.rows[later * self.stride + word] >> bit & 1 == 1 {
+                into.push(later as u32);
+            }
+        }
+    }
+
     /// The events that happen before an event with none in between, the latest first.
     pub fn immediate(&self, event: usize) -> &[u32] {
         let end = self.events.get(event + 1).map_or(self.immediate.len(), |e| e.immediate as usize);

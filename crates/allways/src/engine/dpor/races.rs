@@ -245,8 +245,11 @@ impl Races {
     /// Lists what a cut lacks: these events and all that happens after them.
     fn leave_out<M: Machine>(&mut self, explorer: &Explorer<'_, M>, roots: &[u32]) {
         self.without.clear();
-        let Some(&first) = roots.iter().min() else { return };
         let order = &explorer.order;
+        if let &[root] = roots {
+            return order.add_future(root as usize, &mut self.without);
+        }
+        let Some(&first) = roots.iter().min() else { return };
         for event in first as usize..explorer.steps.len() {
             let lacks = |&root: &u32| root as usize == event || order.before(root as usize, event);
             if roots.iter().any(lacks) {

@@ -12,9 +12,25 @@
 //!
 //! **Where it departs from the paper.** Steps can make others impossible: see [`races`](super::races). Runs are
 //! looked at when they have ended, in both reductions; a pair of events that was looked at in a run with the same
-//! beginning up to the later of them is not looked at again. A branch of `source` is not added either if something that
+//! beginning up to the later of them is not looked at again, in `optimal` only if it is *settled*: see below. A
+//! branch of `source` is not added either if something that
 //! sleeps begins what a race asks for. (That something that sleeps *may* begin it would not do: `optimal` follows sequences
 //! that were asked for where that went to sleep, `source` has forgotten them.)
+//!
+//! **What is settled.** Runs with the same beginning up to the later event of a pair all ask for a sequence with the same
+//! beginning, up to that event; behind it is what else each run has that need not come after the earlier one. What is behind
+//! matters only because of what sleeps: what something asleep may begin is not wanted, and is wanted with something behind
+//! that wakes it. (So it is not enough to look at each pair once. In one run a step chooses what never leads to the event
+//! that wakes, in another run it chooses otherwise.) What sleeps at the point does not change as long as runs go
+//! through the earlier event. So a pair is settled
+//!
+//! - if something that sleeps begins the beginning: it begins whatever comes behind, too, and was seen;
+//! - if nothing that sleeps may begin it, and it fits into the tree where all branches on its way down are part of it.
+//!   Then the tree leads to a point with nothing but events of the beginning and nothing asleep, from which all is explored
+//!   that may come behind. Only the beginning is put in the tree.
+//!
+//! In all other cases the sequence of the run at hand is put in the tree, if nothing that sleeps may begin it, and that of
+//! the next run is looked at again.
 //!
 //! **Under a depth bound** runs are cut off, and neither promises to see all that lies within the
 //! bound: which of independent events come first is arbitrary. The outcome is never complete then.

@@ -24,7 +24,7 @@ use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::run_event::RunEvent;
-use crate::space::memo::Memo;
+use crate::space::memo::{FIRST, Memo};
 use crate::space::vector::Layout;
 use crate::space::{Costs, EventId, Happening, Initial, Space, StateId, StepEnd};
 use rustc_hash::FxHashMap;
@@ -128,6 +128,8 @@ pub(crate) struct Handlers<'s> {
     /// Counts listings.
     pub(super) stamp: u64,
     pub(super) alternatives: Vec<u32>,
+    /// The code of the first of the results that were last asked for.
+    pub(super) first: u32,
     pub(super) listed: Vec<Transition>,
 }
 
@@ -179,6 +181,7 @@ impl<'s> Handlers<'s> {
             emptied: Vec::new(),
             stamp: 0,
             alternatives: Vec::new(),
+            first: FIRST,
             listed: Vec::new(),
         };
         machine.add_what_is_always_there();

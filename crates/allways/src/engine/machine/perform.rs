@@ -42,7 +42,7 @@ impl Handlers<'_> {
             };
             footprint = touches;
             is_only = self.alternatives.len() == 1;
-            first = self.memo.code(&self.states, entry.event)?;
+            first = self.first;
         }
         if doer.lane != NONE && doer.kind != Kind::Keep {
             let lane = &self.lanes.all[doer.lane as usize];

@@ -30,6 +30,7 @@ impl Handlers<'_> {
         if first < FIRST {
             return Ok(None);
         }
+        self.first = first;
         let step = *self.memo.step(first);
         if step.flags & flag::SURE != 0 && !self.sends_touch() {
             self.alternatives.push(0);
