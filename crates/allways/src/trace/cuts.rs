@@ -185,6 +185,40 @@ impl Cuts {
         event: usize,
         visit: impl FnMut(&Cut<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
+        match self.prepare(event) {
+            true => self.run(visit),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Puts in place of what is in `shape` all that the views of the sliced cuts depend on in which the changes by
+    /// this event are the latest: equal shapes, equal views. For each place the views that it may have, and what their
+    /// changes need beyond what all of these cuts have. Says whether there is more than one such cut.
+    pub fn shape_of_latest(&mut self, event: usize, shape: &mut Vec<u32>) -> bool {
+        shape.clear();
+        if !self.prepare(event) {
+            return false;
+        }
+        let Walk { counts, high, .. } = &self.walk;
+        let mut moves = false;
+        for (place, chain) in self.chains.iter().enumerate() {
+            let (low, high) = (counts[place] as usize, high[place] as usize);
+            let before = low.checked_sub(1).map_or(chain.start, |last| chain.changes[last].view);
+            shape.extend([(high - low) as u32, before]);
+            moves |= low < high;
+            for change in &chain.changes[low..high] {
+                shape.push(change.view);
+                let clock = &self.clocks[change.clock..change.clock + self.chains.len()];
+                let needs = clock.iter().enumerate();
+                shape.extend(needs.map(|(place, needs)| needs.saturating_sub(counts[place])));
+            }
+        }
+        moves
+    }
+
+    /// Prepares the walk through the sliced cuts in which the changes by this event are the latest, if it
+    /// changes anything.
+    fn prepare(&mut self, event: usize) -> bool {
         let places = self.chains.len();
         self.walk.high.reset(places);
         let mut clock = None;
@@ -196,9 +230,9 @@ impl Cuts {
                 clock = Some(last.clock);
             }
         }
-        let Some(clock) = clock else { return ControlFlow::Continue(()) };
+        let Some(clock) = clock else { return false };
         self.walk.counts.assign(&self.clocks[clock..clock + places]);
-        self.run(visit)
+        true
     }
 
     /// Visits every sliced cut from `walk.counts`, which is one, to `walk.high`, which is one too.
@@ -263,7 +297,7 @@ mod tests {
     use super::super::naive::{Plain, cases, closure, order_of, runs};
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     /// A run with its changes: `(event, place, view)`.
     fn cuts_of(order: &Order, places: usize, changes: &[(usize, usize, u32)]) -> Cuts {
@@ -460,6 +494,26 @@ mod tests {
                 }
             }
             prop_assert_eq!(one_by_one, distinct);
+        }
+
+        #[test]
+        fn walks_of_one_shape_meet_the_same_views(all in prop::collection::vec(runs(7), 1..20)) {
+            let mut known: BTreeMap<Vec<u32>, Vec<Vec<u32>>> = BTreeMap::new();
+            for run in all {
+                let order = order_of(&run);
+                let mut cuts = Cuts::new(&[0, 0, 0]);
+                for (event, place, _) in changes_of(&run, 3) {
+                    // Few views, so that many walks have the same shape.
+                    let view = 1 - cuts.view(place);
+                    cuts.push(&order, event, place, view);
+                    let mut shape = Vec::new();
+                    let has_many = cuts.shape_of_latest(event, &mut shape);
+                    let met = views_of(&order, &mut cuts, Some(event));
+                    prop_assert_eq!(has_many, met.len() > 1);
+                    let met: Vec<_> = met.into_iter().map(|cut| cut.1).collect();
+                    prop_assert_eq!(known.entry(shape).or_insert_with(|| met.clone()), &met);
+                }
+            }
         }
 
         #[test]

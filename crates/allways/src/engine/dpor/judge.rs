@@ -4,7 +4,8 @@
 //! event changes what a property sees of its place, all consistent cuts of the run are looked at in which this change
 //! is the latest: see [`cuts`](crate::trace::cuts). In the whole exploration each cut is met when the last of
 //! its changes is performed. What a property reads is remembered, so it is tested once for
-//! each combination of views. All steps that feed observers are ordered, so their states are those that the
+//! each combination of views; and where the cuts to be looked at have the same views as those of an earlier walk,
+//! there is no walk at all. All steps that feed observers are ordered, so their states are those that the
 //! run passes.
 
 use crate::engine::goals::Sightings;
@@ -15,7 +16,7 @@ use crate::model::property::PropertyKind;
 use crate::outcome::Run;
 use crate::trace::cuts::Cuts;
 use crate::trace::order::Order;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::ControlFlow;
 
 /// What is known of the properties.
@@ -31,6 +32,7 @@ pub(crate) struct Judge {
     pub is_done: bool,
     never_stuck: bool,
     reads: Vec<u32>,
+    shape: Vec<u32>,
 }
 
 struct Judged {
@@ -40,7 +42,12 @@ struct Judged {
     cuts: Cuts,
     /// What was read, and whether the test is true of it.
     known: FxHashMap<Box<[u32]>, bool>,
+    /// The shapes of walks through cuts that were made: see [`Cuts::shape_of_latest`].
+    walked: FxHashSet<Box<[u32]>>,
 }
+
+/// So many walks are remembered for a property, and no more.
+const MOST_WALKS: usize = 1 << 16;
 
 /// What was read for the first time, of which something must be told.
 struct Met {
@@ -58,6 +65,7 @@ impl Judge {
             goal: goals().position(|(goal, _)| goal == property),
             cuts: Cuts::new(&[]),
             known: FxHashMap::default(),
+            walked: FxHashSet::default(),
         };
         let readings = machine.readings();
         Judge {
@@ -70,6 +78,7 @@ impl Judge {
             is_done: false,
             never_stuck: readings.iter().any(|r| r.kind == PropertyKind::NeverStuck),
             reads: Vec::new(),
+            shape: Vec::new(),
         }
     }
 
@@ -149,7 +158,12 @@ impl Judge {
         {
             return Ok(());
         }
-        let Judged { cuts, known, .. } = judged;
+        let Judged { cuts, known, walked, .. } = judged;
+        let shape = &mut self.shape;
+        let has_many = cuts.shape_of_latest(event, shape);
+        if has_many && walked.contains(&shape[..]) {
+            return Ok(());
+        }
         let mut met: Vec<Met> = Vec::new();
         let found = cuts.latest(event, |cut| {
             if known.contains_key(cut.views()) {
@@ -166,6 +180,9 @@ impl Judge {
         });
         if let ControlFlow::Break(error) = found {
             return Err(error);
+        }
+        if has_many && walked.len() < MOST_WALKS {
+            walked.insert(shape[..].into());
         }
         for Met { events, holds, reads } in met {
             self.tell(machine, property, holds, &reads, events.into_iter())?;
@@ -266,7 +283,7 @@ impl Judge {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let known = |judged: &Judged| judged.known.len() as u64 * 64;
+        let known = |judged: &Judged| (judged.known.len() * 64 + judged.walked.len() * 256) as u64;
         self.properties.iter().map(known).sum()
     }
 
