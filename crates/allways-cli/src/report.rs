@@ -146,6 +146,7 @@ impl Report<'_> {
             ("local states", statistics.local_states),
             ("runs", statistics.runs),
             ("blocked runs", statistics.blocked_runs),
+            ("joined runs", statistics.joined_runs),
             ("system states", statistics.system_states),
             ("depth", statistics.depth),
         ] {
@@ -177,7 +178,7 @@ impl Report<'_> {
     fn next(&self) -> String {
         match self.outcome.verdict {
             Verdict::Inconclusive => match self.outcome.bounded_by {
-                Some(bound) => next(&[(after(bound), "")]),
+                Some(bound) => next(&[(after(bound, &self.outcome.engine), "")]),
                 None => String::new(),
             },
             Verdict::Violated => self.after_violation(),
@@ -232,14 +233,16 @@ impl Report<'_> {
     }
 }
 
-/// What to do about a bound.
-fn after(bound: Bound) -> &'static str {
+/// What to do about a bound that an engine has met.
+fn after(bound: Bound, engine: &str) -> &'static str {
     match bound {
         Bound::Depth => "raise --max-depth",
         Bound::States => "raise --max-states",
         Bound::Seconds => "raise --max-seconds, or make the system smaller with --set",
         Bound::Memory => "raise --max-memory, or make the system smaller with --set",
-        Bound::Runs => "raise --runs or --max-runs, or use --engine global, which is complete",
+        Bound::Runs if engine == "dpor naive" => "use --reduction optimal, which misses nothing",
+        Bound::Runs if engine.starts_with("dpor") => "raise --max-runs",
+        Bound::Runs => "raise --runs, or use --engine global, which is complete",
         Bound::Interrupt => "let it run to its end, or bound it with --max-seconds",
     }
 }

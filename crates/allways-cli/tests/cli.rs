@@ -133,6 +133,7 @@ fn json_has_exactly_these_fields() {
         "run",
         // Beyond what every version has.
         "blocked_runs",
+        "joined_runs",
         "cause",
         "coverage",
         "goals",

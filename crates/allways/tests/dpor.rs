@@ -112,6 +112,6 @@ fn bounds_are_said() {
     let states = Options { max_states: Some(5), ..dpor(Reduction::Optimal) };
     assert_eq!(
         system.try_check(&states).unwrap_err().to_string(),
-        "engine dpor keeps no states: symmetry, exact and a bound on states make no sense with it"
+        "engine dpor counts runs: symmetry, exact and a bound on states make no sense with it"
     );
 }

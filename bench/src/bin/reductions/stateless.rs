@@ -4,13 +4,13 @@ use crate::check::{Check, Checked};
 use allways::grouped;
 use allways_bench::report::machine;
 
-const REDUCTIONS: [&str; 6] = ["none", "naive", "force", "ds", "source", "optimal"];
+const REDUCTIONS: [&str; 7] = ["none", "naive", "force", "ds", "source", "cached", "optimal"];
 
 /// No check takes longer than this, in seconds.
 const SECONDS: u64 = 5;
 
 /// Systems with their parameters, and a bound on depth.
-const SYSTEMS: [(&str, &[&str], Option<u64>); 11] = [
+const SYSTEMS: [(&str, &[&str], Option<u64>); 14] = [
     ("tree", &[], None),
     ("paxos", &["proposals=1"], Some(6)),
     ("paxos", &["proposals=1"], Some(8)),
@@ -22,6 +22,9 @@ const SYSTEMS: [(&str, &[&str], Option<u64>); 11] = [
     ("register", &["bases=3"], None),
     ("two-phase-commit", &["rms=2"], None),
     ("two-phase-commit", &["rms=3"], None),
+    ("paxos-roles", &[], None),
+    ("register", &["bases=4"], None),
+    ("zab", &[], None),
 ];
 
 /// Prints the table.

@@ -29,6 +29,8 @@ Reductions of engine dpor:
   force    the same, and the other order is forced; misses none
   ds       DPOR-DS: the same runs as force, found with less work
   source   source sets and sleep sets
+  cached   the same, and a run ends where it meets a state from which everything was explored; needs
+           more memory, and often by far the least time
   optimal  source sets, sleep sets and wakeup trees: one run for each trace
 
 Examples:
@@ -125,7 +127,8 @@ struct How {
     #[arg(long, env = "ALLWAYS_SEARCH", default_value = "bfs")]
     search: Search,
 
-    /// Which runs engine dpor leaves out: none, naive, force, ds, source or optimal.
+    /// Which runs engine dpor leaves out: none, naive, force, ds, source, cached or
+    /// optimal.
     #[arg(long, env = "ALLWAYS_REDUCTION", default_value = "optimal")]
     reduction: Reduction,
 

@@ -94,18 +94,22 @@ pub enum Reduction {
     Ds,
     /// Source sets and sleep sets.
     Source,
+    /// The same, and states are remembered: a run ends where it meets a state from which everything was explored, if
+    /// nothing of what was found there could have come before what has led to it.
+    Cached,
     /// Source sets, sleep sets and wakeup trees: one run of each trace.
     #[default]
     Optimal,
 }
 
 /// All reductions with their names.
-const REDUCTIONS: [(Reduction, &str, &str); 6] = [
+const REDUCTIONS: [(Reduction, &str, &str); 7] = [
     (Reduction::None, "none", "dpor none"),
     (Reduction::Naive, "naive", "dpor naive"),
     (Reduction::Force, "force", "dpor force"),
     (Reduction::Ds, "ds", "dpor ds"),
     (Reduction::Source, "source", "dpor source"),
+    (Reduction::Cached, "cached", "dpor cached"),
     (Reduction::Optimal, "optimal", "dpor optimal"),
 ];
 
@@ -128,7 +132,7 @@ impl FromStr for Reduction {
         let known = REDUCTIONS.iter().find(|(_, name, _)| *name == text);
         known.map(|(reduction, ..)| *reduction).ok_or_else(|| {
             Error::Options(format!(
-                "there is no reduction `{text}`; choose none, naive, force, ds, source or optimal"
+                "there is no reduction `{text}`; choose none, naive, force, ds, source, cached or optimal"
             ))
         })
     }

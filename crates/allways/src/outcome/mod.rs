@@ -240,6 +240,8 @@ pub struct Statistics {
     pub runs: Option<u64>,
     /// Engine `dpor`: runs that were given up, since all that could happen was explored elsewhere.
     pub blocked_runs: Option<u64>,
+    /// Engine `dpor` with reduction `cached`: runs that ended in a state from which everything was explored before.
+    pub joined_runs: Option<u64>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
     /// The length of the longest run explored.

@@ -13,9 +13,9 @@ use proptest::prelude::*;
 const MAX_RUNS: u64 = if cfg!(debug_assertions) { 300 } else { 5_000 };
 
 /// Those that claim to be complete, but `force`, which makes the runs that `ds` makes.
-fn reductions() -> [Options; 4] {
-    use Reduction::{Ds, None, Optimal, Source};
-    [None, Ds, Source, Optimal].map(|reduction| Options {
+fn reductions() -> [Options; 5] {
+    use Reduction::{Cached, Ds, None, Optimal, Source};
+    [None, Ds, Source, Cached, Optimal].map(|reduction| Options {
         engine: Engine::Dpor,
         reduction,
         max_runs: Some(MAX_RUNS),

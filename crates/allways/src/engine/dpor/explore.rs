@@ -34,6 +34,8 @@ pub(crate) struct Move {
 pub(crate) struct Step {
     pub what: Move,
     pub is_fault: bool,
+    /// Whether it changed what some property sees of a place.
+    pub is_visible: bool,
     /// Whether its process had no other alternative.
     pub is_only: bool,
 }
@@ -56,8 +58,11 @@ pub(crate) struct Explorer<'a, M> {
     stopped: bool,
     runs: u64,
     blocked_runs: u64,
+    joined_runs: u64,
     transitions: u64,
     deepest: usize,
+    /// The distinct states that the reduction remembers, if it does.
+    pub unique_states: Option<u64>,
     /// What the reduction stores, in bytes.
     pub stored: u64,
     /// A listing, kept for its room.
@@ -85,8 +90,10 @@ impl<'a, M: Machine> Explorer<'a, M> {
             stopped: false,
             runs: 0,
             blocked_runs: 0,
+            joined_runs: 0,
             transitions: 0,
             deepest: 0,
+            unique_states: None,
             stored: 0,
             listed: Vec::new(),
             #[cfg(test)]
@@ -149,6 +156,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.steps.push(Step {
             what: Move { transition, footprint: performed.footprint },
             is_fault: performed.is_fault,
+            is_visible: performed.moved.is_some(),
             is_only: performed.is_only,
         });
     }
@@ -211,6 +219,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// A sleep set has left nothing to do: the run is part of what other runs show.
     pub fn end_blocked_run(&mut self) {
         self.blocked_runs += 1;
+    }
+
+    /// The run has met a state from which everything was explored.
+    pub fn end_joined_run(&mut self) {
+        self.joined_runs += 1;
     }
 
     /// Judges the terminal states that the run passes by.
@@ -306,6 +319,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
             transitions: Some(self.transitions),
             runs: Some(self.runs),
             blocked_runs: Some(self.blocked_runs),
+            joined_runs: self.unique_states.map(|_| self.joined_runs),
+            unique_states: self.unique_states,
             handler_executions: Some(costs.handler_executions),
             guard_executions: Some(costs.guard_executions),
             local_states: Some(costs.local_states),

@@ -18,6 +18,7 @@
 //! looked for along each run: see [`judge`] and [`explore`].
 
 mod all;
+mod cache;
 mod desired;
 mod ds;
 #[cfg(test)]
@@ -51,7 +52,7 @@ pub(crate) fn search<N: Node>(
 ) -> Result<Findings, Error> {
     if options.symmetry || options.exact || options.max_states.is_some() {
         return Err(Error::Options(
-            "engine dpor keeps no states: symmetry, exact and a bound on states make no sense with it"
+            "engine dpor counts runs: symmetry, exact and a bound on states make no sense with it"
                 .to_owned(),
         ));
     }
@@ -90,8 +91,9 @@ fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> 
         }
         match reduction {
             Reduction::None => all::explore(explorer)?,
-            Reduction::Source => reduced::explore(explorer, false)?,
-            Reduction::Optimal => reduced::explore(explorer, true)?,
+            Reduction::Source | Reduction::Cached | Reduction::Optimal => {
+                reduced::explore(explorer, reduction)?;
+            }
             Reduction::Naive | Reduction::Force | Reduction::Ds => {
                 ds::explore(explorer, reduction)?
             }

@@ -77,13 +77,12 @@ pub(crate) struct Races {
 }
 
 impl Races {
-    /// Finds the reversals of a run that has ended. Those of events before `from` were found before, and are found
+    /// Finds the reversals of the events of a run. Those of events before `from` were found before, and are found
     /// again only if the event was left open.
     pub fn find<M: Machine>(
         &mut self,
         explorer: &mut Explorer<'_, M>,
         from: usize,
-        is_cut: bool,
     ) -> Result<(), Error> {
         self.found.clear();
         self.moves.clear();
@@ -95,6 +94,15 @@ impl Races {
                 self.of_event(explorer, event)?;
             }
         }
+        Ok(())
+    }
+
+    /// Adds those of what is blocked when the run has ended, and of what is possible if it was cut off.
+    pub fn find_at_end<M: Machine>(
+        &mut self,
+        explorer: &mut Explorer<'_, M>,
+        is_cut: bool,
+    ) -> Result<(), Error> {
         let mut blocked = std::mem::take(&mut self.blocked);
         explorer.machine.blocked(&mut blocked)?;
         for &process in &blocked {

@@ -7,6 +7,7 @@
 //! - `source` (Algorithm 1 of "Optimal dynamic partial order reduction") only takes care that from each point of the run the
 //!   branches are a *source set*: all traces from there begin with one of them. It may run
 //!   into a point where all that is possible sleeps, and has performed a part of a run in vain.
+//! - `cached` is `source` with a [memory](super::cache) of states.
 //! - `optimal` (its Algorithm 2) keeps the whole sequence that a race asks for in a [wakeup tree](super::tree) and follows
 //!   it. So it performs each trace once, and never runs into what sleeps.
 //!
@@ -35,11 +36,13 @@
 //! **Under a depth bound** runs are cut off, and neither promises to see all that lies within the
 //! bound: which of independent events come first is arbitrary. The outcome is never complete then.
 
+use super::cache::Cache;
 use super::estimate::Branches;
 use super::explore::{Explorer, Move};
 use super::races::Races;
 use super::tree::{self, Branch, Trees, begins, may_begin};
 use crate::engine::machine::{Machine, Transition};
+use crate::engine::options::Reduction;
 use crate::error::Error;
 
 /// A point of the run.
@@ -66,25 +69,32 @@ struct Search<'e, 'a, M> {
     possible: Vec<Transition>,
     /// The events whose races were found in a run with the same beginning.
     analysed: usize,
+    /// What is known of states, if that is kept.
+    cache: Option<Cache>,
 }
 
 /// Explores everything from the present start.
 pub(super) fn explore<M: Machine>(
     explorer: &mut Explorer<'_, M>,
-    is_optimal: bool,
+    reduction: Reduction,
 ) -> Result<(), Error> {
     let mut search = Search {
         explorer,
-        is_optimal,
+        is_optimal: reduction == Reduction::Optimal,
         frames: Vec::new(),
         spare: Vec::new(),
         trees: Trees::default(),
         races: Races::default(),
         possible: Vec::new(),
         analysed: 0,
+        cache: (reduction == Reduction::Cached).then(Cache::default),
     };
     search.enter(tree::NONE)?;
-    search.run()
+    search.run()?;
+    let states = search.cache.as_ref().map(Cache::len);
+    let before = explorer.unique_states.unwrap_or(0);
+    explorer.unique_states = states.map(|states| before + states);
+    Ok(())
 }
 
 impl<M: Machine> Search<'_, '_, M> {
@@ -97,6 +107,9 @@ impl<M: Machine> Search<'_, '_, M> {
             match self.trees.take_first(&mut frame.tree) {
                 None => {
                     self.spare.extend(self.frames.pop());
+                    if let Some(cache) = &mut self.cache {
+                        cache.leave(&self.explorer.machine, self.explorer.steps.last());
+                    }
                     // The step that led here is explored.
                     if let Some(parent) = self.frames.last_mut() {
                         parent.sleep.push(self.explorer.steps[depth - 1].what);
@@ -130,8 +143,11 @@ impl<M: Machine> Search<'_, '_, M> {
             };
             frame.sleep.extend(parent.sleep.iter().filter(sleeps));
         }
+        if let Some(cache) = &mut self.cache {
+            cache.enter(self.explorer, &frame.sleep);
+        }
         self.frames.push(frame);
-        if tree == tree::NONE {
+        if !self.joins()? && tree == tree::NONE {
             self.extend()?;
         }
         Ok(())
@@ -147,6 +163,12 @@ impl<M: Machine> Search<'_, '_, M> {
         };
         let next = possible.iter().copied().find(|transition| !sleeps(transition));
         let is_cut = !possible.is_empty() && self.explorer.is_at_bound();
+        if let Some(cache) = &mut self.cache {
+            cache.note_possible(&possible);
+            if next.is_none() || is_cut {
+                cache.end_run(self.explorer, is_cut)?;
+            }
+        }
         self.possible = possible;
         match next {
             _ if self.explorer.is_over() => {}
@@ -168,11 +190,43 @@ impl<M: Machine> Search<'_, '_, M> {
         Ok(())
     }
 
+    /// Whether the run ends here, since everything from here was explored before.
+    fn joins(&mut self) -> Result<bool, Error> {
+        if !self.cache.as_ref().is_some_and(Cache::is_known) {
+            return Ok(false);
+        }
+        // What the run itself asks for comes first.
+        self.races.find(self.explorer, self.analysed)?;
+        self.add_reversals();
+        let Some(cache) = &mut self.cache else { return Ok(false) };
+        let (frames, trees) = (&mut self.frames, &mut self.trees);
+        let now: Vec<Transition> =
+            self.explorer.steps.iter().map(|step| step.what.transition).collect();
+        cache.join(self.explorer, |at, transition| {
+            now[at] == transition
+                || frames[at].sleep.iter().any(|other| other.transition == transition)
+                || trees.has(frames[at].tree, transition)
+        })?;
+        for (at, what) in cache.missing() {
+            trees.add_moves(&mut frames[*at].tree, [what]);
+        }
+        self.explorer.stored = trees.bytes() + self.races.bytes() + cache.bytes();
+        self.explorer.end_joined_run();
+        Ok(true)
+    }
+
     /// Sees to it that what the races of the run ask for is seen.
     ///
     /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
     fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
-        self.races.find(self.explorer, self.analysed, is_cut)?;
+        self.races.find(self.explorer, self.analysed)?;
+        self.races.find_at_end(self.explorer, is_cut)?;
+        self.add_reversals();
+        Ok(())
+    }
+
+    /// Puts what was found where it branches off.
+    fn add_reversals(&mut self) {
         self.analysed = self.explorer.steps.len();
         let footprints = self.explorer.machine.footprints();
         for index in 0..self.races.len() {
@@ -205,13 +259,13 @@ impl<M: Machine> Search<'_, '_, M> {
                 self.trees.add_moves(&mut frame.tree, &sequence[first..=first]);
             }
         }
-        Ok(())
     }
 
     /// Tells how many branches there are along the run.
     fn tell_branches(&mut self) {
         if self.explorer.wants_branches() {
-            self.explorer.stored = self.trees.bytes() + self.races.bytes();
+            let cached = self.cache.as_ref().map_or(0, Cache::bytes);
+            self.explorer.stored = self.trees.bytes() + self.races.bytes() + cached;
             // The last point has no branches.
             let points = &self.frames[..self.frames.len() - 1];
             self.explorer.guess(points.iter().map(|frame| Branches {

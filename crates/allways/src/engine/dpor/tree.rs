@@ -6,6 +6,7 @@
 //! inner point, what is left of it becomes a new branch there.
 
 use super::explore::Move;
+use crate::engine::machine::Transition;
 use crate::engine::machine::footprint::Footprints;
 
 /// A branch of a tree, by number.
@@ -111,6 +112,12 @@ impl Trees {
     pub fn begins(&self, footprints: &Footprints, tree: Branch, sequence: &[Move]) -> bool {
         let what = |branch: Branch| self.nodes[branch as usize].what;
         self.siblings(tree).any(|branch| begins(footprints, what(branch), sequence))
+    }
+
+    /// Whether a move is one of the branches at the root.
+    pub fn has(&self, tree: Branch, transition: Transition) -> bool {
+        let what = |branch: Branch| self.nodes[branch as usize].what;
+        self.siblings(tree).any(|branch| what(branch).transition == transition)
     }
 
     /// Adds branches of one move at the root, behind all others.

@@ -19,7 +19,7 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Performed, Process, Reading, Transition};
+use super::{Elsewhere, Machine, Performed, Process, Reach, Reading, Transition};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -131,6 +131,8 @@ pub(crate) struct Handlers<'s> {
     /// The code of the first of the results that were last asked for.
     pub(super) first: u32,
     pub(super) listed: Vec<Transition>,
+    /// Lanes, kept for their room.
+    pub(super) sorted: Vec<u32>,
 }
 
 /// How the machine for a system came out.
@@ -183,6 +185,7 @@ impl<'s> Handlers<'s> {
             alternatives: Vec::new(),
             first: FIRST,
             listed: Vec::new(),
+            sorted: Vec::new(),
         };
         machine.add_what_is_always_there();
         machine.restart(0)?;
@@ -274,6 +277,14 @@ impl Machine for Handlers<'_> {
         into: &mut Vec<u32>,
     ) -> Result<Elsewhere, Error> {
         self.look_elsewhere(process, without, into)
+    }
+
+    fn key(&mut self, into: &mut Vec<u32>) {
+        self.write_key(into);
+    }
+
+    fn reach(&self, process: Process) -> Reach {
+        self.reach_of(process)
     }
 
     fn is_withheld(&mut self) -> bool {

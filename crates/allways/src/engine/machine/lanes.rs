@@ -33,6 +33,8 @@ pub(super) struct Lane {
     pub node: u32,
     /// Who sends, unless that is the driver.
     pub from: Option<u32>,
+    /// The node whose steps put envelopes here, if any do.
+    pub creator: Option<u32>,
     /// Whether delivering takes the envelope away.
     pub is_consumed: bool,
     pub deliver: u32,
@@ -57,6 +59,7 @@ impl Lanes {
             place: NONE,
             node,
             from,
+            creator: from,
             is_consumed,
             deliver: NONE,
             keep: NONE,

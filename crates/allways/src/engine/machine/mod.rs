@@ -15,6 +15,7 @@
 pub(crate) mod elsewhere;
 pub(crate) mod footprint;
 pub(crate) mod handlers;
+mod identity;
 pub(crate) mod lanes;
 mod perform;
 mod processes;
@@ -96,6 +97,15 @@ impl Blockers {
     }
 }
 
+/// What steps of a process may touch, whenever they come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reach {
+    /// All that any of its steps touches; `None` if that may be anything.
+    pub touches: Option<Footprint>,
+    /// The object that all those write who create its steps. Where there is none, its first step needs nobody to create it.
+    pub creator: Option<Object>,
+}
+
 /// What a property reads, and what it claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Reading {
@@ -150,6 +160,13 @@ pub(crate) trait Machine {
         without: &[u32],
         into: &mut Vec<u32>,
     ) -> Result<Elsewhere, Error>;
+
+    /// Writes down the present state, in place of what is in `into`. Where two runs from one start have led to equal keys, the same can
+    /// happen, and lead to equal keys again.
+    fn key(&mut self, into: &mut Vec<u32>);
+
+    /// What a process may touch.
+    fn reach(&self, process: Process) -> Reach;
 
     /// Whether only a bound on timers, or the like, keeps something from happening.
     fn is_withheld(&mut self) -> bool;

@@ -113,6 +113,8 @@ impl Handlers<'_> {
                 return lane;
             }
             let lane = self.add_lane(node, None, true, event);
+            let releaser = self.lanes.all[released_by as usize].node;
+            self.lanes.all[lane as usize].creator = Some(releaser);
             self.of_call.insert((event, released_by), lane);
             return lane;
         }

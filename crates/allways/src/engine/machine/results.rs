@@ -58,7 +58,7 @@ impl Handlers<'_> {
     }
 
     /// Whether sending touches lanes: what is sent again only counts if it is not there any more.
-    fn sends_touch(&self) -> bool {
+    pub(super) fn sends_touch(&self) -> bool {
         self.layout.network == NetworkKind::Duplicating && self.budgets.drops > 0
     }
 

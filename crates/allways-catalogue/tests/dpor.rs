@@ -1,0 +1,67 @@
+//! The catalogue through engine `dpor`: every bug and every correct system, with the reductions that miss nothing, and
+//! how much each of them has to do.
+
+use allways::{Cause, Engine, Options, Outcome, Reduction, Verdict};
+use allways_catalogue::{entries, find};
+
+const ALL: [Reduction; 3] = [Reduction::Source, Reduction::Cached, Reduction::Optimal];
+
+fn check(name: &str, set: &[(&str, &str)], reduction: Reduction) -> Outcome {
+    let options =
+        Options { engine: Engine::Dpor, reduction, minimise: false, ..Options::default() };
+    let system = find(name).unwrap().build(set).unwrap();
+    system.check_with(&options).unwrap_or_else(|error| panic!("{name} {set:?}: {error}"))
+}
+
+/// Bugs that lie too deep for an engine that goes through traces.
+const DEEP: [(&str, &str); 2] = [("paxos", "last-promise"), ("paxos-roles", "last-accepted")];
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
+fn every_reduction_finds_every_bug() {
+    let mut found = 0;
+    for entry in entries() {
+        for bug in entry.bugs.iter().filter(|bug| !DEEP.contains(&(entry.name, bug.name))) {
+            for reduction in ALL {
+                let outcome = check(entry.name, &[("bug", bug.name)], reduction);
+                let what = format!("{} {}, {reduction:?}", entry.name, bug.name);
+                assert_eq!(outcome.verdict, Verdict::Violated, "{what}");
+                let cause = outcome.violation.unwrap().cause;
+                assert!(matches!(cause, Cause::Always | Cause::Stuck), "{what}");
+            }
+            found += 1;
+        }
+    }
+    assert_eq!(found, 18);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
+fn every_system_holds_with_states_remembered() {
+    for entry in entries() {
+        let outcome = check(entry.name, &[], Reduction::Cached);
+        assert!(outcome.complete, "{}: {:?}", entry.name, outcome.verdict);
+        outcome.assert_holds();
+    }
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "slow unless optimised")]
+fn every_reduction_makes_so_many_runs_and_transitions() {
+    // Runs to their end, and transitions.
+    let systems: [(&str, &[(&str, &str)], [(u64, u64); 3]); 5] = [
+        ("accumulator", &[], [(18, 81), (18, 81), (18, 81)]),
+        ("paxos", &[], [(29_088, 71_321), (162, 13_373), (29_088, 75_529)]),
+        ("paxos-register", &[], [(1_672, 11_556), (1_268, 8_859), (1_672, 11_071)]),
+        ("register", &[], [(1_296, 3_262), (18, 1_500), (1_296, 2_666)]),
+        ("two-phase-commit", &[], [(84, 337), (28, 289), (84, 320)]),
+    ];
+    for (name, set, expected) in systems {
+        for (reduction, (runs, transitions)) in ALL.into_iter().zip(expected) {
+            let outcome = check(name, set, reduction);
+            outcome.assert_holds();
+            let made = (outcome.statistics.runs, outcome.statistics.transitions);
+            assert_eq!(made, (Some(runs), Some(transitions)), "{name}, {reduction:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Reduction `cached` of engine `dpor`: what is saved, and what must not be lost, one phenomenon at a time.
+
+use allways::prelude::*;
+use allways::{Bound, Cause};
+
+fn dpor(reduction: Reduction) -> Options {
+    Options { engine: Engine::Dpor, reduction, minimise: false, ..Options::default() }
+}
+
+/// Remembers the last message; passes those below ten on to the next node, one less.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Last(u8);
+
+impl Node for Last {
+    type Msg = u8;
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+
+    fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) {
+        self.on_message(cx.id(), call, cx);
+    }
+
+    fn on_message(&mut self, _: Id, msg: u8, cx: &mut Cx<'_, Self>) {
+        self.0 = msg;
+        if msg > 0 && msg < 10 {
+            let next = (cx.id().index() + 1) % cx.nodes();
+            cx.send(Id::new(next), msg - 1);
+        }
+    }
+}
+
+fn nodes(count: usize) -> System<Last> {
+    System::new((0..count).map(|_| Last(200)))
+}
+
+#[test]
+fn what_follows_a_state_is_explored_once() {
+    // A state is which messages came, and the last of them: 1 + k * 2^(k-1). From each, whatever is left may come.
+    for messages in 2..=6u8 {
+        let system = (0..messages).fold(nodes(1), |system, message| system.call(0, 100 + message));
+        let outcome = system.try_check(&dpor(Reduction::Cached)).unwrap();
+        assert!(outcome.complete);
+        let states = 1 + u64::from(messages) * (1 << (messages - 1));
+        assert_eq!(outcome.statistics.unique_states, Some(states));
+        let (came, steps) = (0..u64::from(messages), |came: u64| {
+            let ways: u64 = (0..came).fold(1, |ways, i| ways * (u64::from(messages) - i) / (i + 1));
+            ways * came.max(1) * (u64::from(messages) - came)
+        });
+        assert_eq!(outcome.statistics.transitions, Some(came.map(steps).sum()));
+        let ends = u64::from(messages);
+        assert_eq!(outcome.statistics.runs, Some(ends));
+    }
+}
