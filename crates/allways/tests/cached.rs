@@ -1,7 +1,12 @@
 //! Reduction `cached` of engine `dpor`: what is saved, and what must not be lost, one phenomenon at a time.
 
+#[path = "reduced/drawn.rs"]
+mod drawn;
+
 use allways::prelude::*;
-use allways::{Bound, Cause};
+use drawn::{Drawn, drawn};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 fn dpor(reduction: Reduction) -> Options {
     Options { engine: Engine::Dpor, reduction, minimise: false, ..Options::default() }
@@ -51,4 +56,53 @@ fn what_follows_a_state_is_explored_once() {
         let ends = u64::from(messages);
         assert_eq!(outcome.statistics.runs, Some(ends));
     }
+}
+
+type Views = BTreeSet<Vec<u8>>;
+
+/// What is met of these bits, and of all bits where nothing can happen but faults.
+fn met(seed: u64, mask: u8, crashes: u8, options: &Options) -> (Views, Views) {
+    let (views, ends) = (Arc::new(Mutex::<Views>::default()), Arc::new(Mutex::<Views>::default()));
+    let (all, stuck) = (Arc::clone(&views), Arc::clone(&ends));
+    let system = drawn(seed).faults(Faults::none().crashes(crashes)).always(
+        "record",
+        view(move |node: &Drawn| node.bits & mask),
+        move |bits| {
+            all.lock().unwrap().insert(bits.to_vec());
+            true
+        },
+    );
+    // Terminal states are judged only where somebody asks for them, and change what is explored.
+    let system = match seed % 2 {
+        0 => system,
+        _ => system.never_stuck("record the end", view(|node: &Drawn| node.bits), move |bits| {
+            stuck.lock().unwrap().insert(bits.to_vec());
+            true
+        }),
+    };
+    let outcome = system.try_check(options).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Holds);
+    (views.lock().unwrap().clone(), ends.lock().unwrap().clone())
+}
+
+/// Everything that the search over states meets is met.
+#[track_caller]
+fn is_complete(seed: u64) {
+    let search = Options {
+        engine: Engine::Global,
+        search: Search::Dfs,
+        threads: 1,
+        ..dpor(Reduction::Cached)
+    };
+    for (mask, crashes) in [(0xff, 0), (1, 0), (6, 1)] {
+        let expected = met(seed, mask, crashes, &search);
+        let found = met(seed, mask, crashes, &dpor(Reduction::Cached));
+        assert!(found == expected, "{seed}, {mask}, {crashes} crashes: {found:?}, {expected:?}");
+    }
+}
+
+#[test]
+fn everything_is_met() {
+    let seeds = std::env::var("SEEDS").map_or(200, |seeds| seeds.parse().unwrap());
+    (0..seeds).for_each(is_complete);
 }

@@ -2,6 +2,7 @@
 //! classic search, which follows everything.
 
 mod commuting;
+mod drawn;
 mod faults;
 mod first;
 mod goals;
