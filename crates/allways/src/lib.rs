@@ -106,7 +106,7 @@ pub mod linear {
 pub mod prelude {
     pub use crate::{
         AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Reduction, Search, Seen, System, Verdict, conjunct, view,
+        Por, Reduction, Search, Seen, System, Verdict, conjunct, view,
     };
 }
 

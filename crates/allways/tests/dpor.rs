@@ -98,6 +98,16 @@ fn a_state_is_stuck_though_every_run_goes_on_with_a_crash() {
 }
 
 #[test]
+fn a_reduction_that_may_miss_something_says_so() {
+    let system = nodes(1).call(0, 100).call(0, 101);
+    let outcome = system.try_check(&dpor(Reduction::Naive)).unwrap();
+    assert_eq!((outcome.verdict, outcome.complete), (Verdict::Inconclusive, false));
+    assert_eq!(outcome.bounded_by, Some(Bound::Reduction));
+    let said = outcome.advice().join("; ");
+    assert!(said.contains("2 runs to their end, the longest of 2 events"), "{said}");
+}
+
+#[test]
 fn bounds_are_said() {
     let system = (0..4).fold(nodes(1), |system, call| system.call(0, 100 + call));
     for reduction in ALL {
@@ -112,6 +122,6 @@ fn bounds_are_said() {
     let states = Options { max_states: Some(5), ..dpor(Reduction::Optimal) };
     assert_eq!(
         system.try_check(&states).unwrap_err().to_string(),
-        "engine dpor counts runs: symmetry, exact and a bound on states make no sense with it"
+        "engine dpor goes from run to run, not from state to state: a bound on states (max states) cannot be had with it; use engine global"
     );
 }

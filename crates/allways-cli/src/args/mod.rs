@@ -31,7 +31,7 @@ Examples:
   allways replay out/run.json                   does the code as it is now still violate?
   allways check --help                          engines, bounds, exit codes
   source <(allways completions bash)            complete commands and names with the tab key
-  allways man | man -l -                        all this as a manual page";
+  allways man | man -l -                        all this as a manual page; `allways man check` for check";
 
 const LIST_HELP: &str = "\
 Examples:

@@ -311,7 +311,8 @@ fn conclude<N: Node>(
     let goals = goals::conclude(system, findings.goals, &found, &findings.constant)?;
     let coverage = findings.tally.map(|tally| Coverage::new(system, tally));
     // A bound on random runs is no reason to look for what makes a search endless.
-    let endless = bound.is_some_and(|bound| bound != Bound::Runs) && violation.is_none();
+    let no_search = [Bound::Runs, Bound::Reduction];
+    let endless = bound.is_some_and(|bound| !no_search.contains(&bound)) && violation.is_none();
     let piles_up = if endless { piles_up(system)? } else { None };
     statistics.elapsed = budget.started.elapsed();
     statistics.peak_memory_bytes = peak_memory();

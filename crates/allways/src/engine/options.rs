@@ -167,7 +167,7 @@ impl FromStr for Por {
             "terminals" => Ok(Por::Terminals),
             "views" => Ok(Por::Views),
             _ => Err(Error::Options(format!(
-                "a reduction cannot preserve `{text}`; choose needed, invariant, terminals or views"
+                "a reduction cannot preserve `{text}`; choose needed, invariant, terminals, views or off"
             ))),
         }
     }

@@ -60,15 +60,23 @@ impl Outcome {
 
 /// How far a search came that was stopped by a bound.
 fn extent(statistics: &Statistics, bound: Bound) -> String {
-    let Statistics { unique_states, frontier, levels, depth, runs, stack_pushes, .. } = statistics;
+    let Statistics { unique_states, frontier, levels, depth, runs, blocked_runs, .. } = statistics;
     let (states, depth) = (unique_states.unwrap_or_default(), depth.unwrap_or_default());
     if let Some(runs) = runs {
-        return format!(
-            "{} random runs, the longest of {}, met {}",
-            grouped(*runs),
-            events(depth),
-            counted(states, "distinct state")
-        );
+        return match (blocked_runs, bound) {
+            (None, _) => format!(
+                "{}, the longest of {}, met {}",
+                counted(*runs, "random run"),
+                events(depth),
+                counted(states, "distinct state")
+            ),
+            (Some(_), Bound::Depth) => {
+                format!("{}, some of them cut off after {}", counted(*runs, "run"), events(depth))
+            }
+            (Some(_), _) => {
+                format!("{} to their end, the longest of {}", counted(*runs, "run"), events(depth))
+            }
+        };
     }
     let Some((last, _)) = levels.split_last() else {
         let waiting = match (frontier, bound) {
@@ -77,7 +85,8 @@ fn extent(statistics: &Statistics, bound: Bound) -> String {
             (None, _) => String::new(),
         };
         // Breadth-first, not even the first level was looked at.
-        let hint = if stack_pushes.is_some() { ": search breadth-first for that" } else { "" };
+        let hint =
+            if statistics.stack_pushes.is_some() { ": search breadth-first for that" } else { "" };
         return format!(
             "{} {} met{waiting}, the longest run has {}; no depth is known to be covered{hint}",
             counted(states, "state"),

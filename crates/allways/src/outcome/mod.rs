@@ -70,6 +70,8 @@ pub enum Bound {
     Memory,
     /// The number of runs.
     Runs,
+    /// The reduction, which may leave out runs that matter: `naive` of engine `dpor`.
+    Reduction,
     /// Somebody asked it to stop.
     Interrupt,
 }
@@ -82,6 +84,7 @@ impl fmt::Display for Bound {
             Bound::Seconds => "seconds",
             Bound::Memory => "memory",
             Bound::Runs => "runs",
+            Bound::Reduction => "reduction",
             Bound::Interrupt => "interrupt",
         })
     }

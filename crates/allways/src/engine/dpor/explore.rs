@@ -129,7 +129,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// Says that there may be runs that nobody has looked for.
     pub fn bound_runs(&mut self) {
-        self.bound.get_or_insert(Bound::Runs);
+        self.bound.get_or_insert(Bound::Reduction);
     }
 
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.

@@ -50,11 +50,16 @@ pub(crate) fn search<N: Node>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Findings, Error> {
-    if options.symmetry || options.exact || options.max_states.is_some() {
-        return Err(Error::Options(
-            "engine dpor counts runs: symmetry, exact and a bound on states make no sense with it"
-                .to_owned(),
-        ));
+    let refused = [
+        (options.symmetry, "symmetry"),
+        (options.exact, "whole states (exact)"),
+        (options.max_states.is_some(), "a bound on states (max states)"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(is_asked, _)| *is_asked) {
+        let why = format!(
+            "engine dpor goes from run to run, not from state to state: {what} cannot be had with it; use engine global"
+        );
+        return Err(Error::Options(why));
     }
     let watch = SpaceOptions {
         determinism_guard: options.determinism_guard,

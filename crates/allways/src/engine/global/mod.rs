@@ -86,7 +86,7 @@ fn reduced(
             if let Some(property) = stuck {
                 let name = space.property_name(property);
                 let why = format!(
-                    "property `{name}` needs terminal states, which --por=invariant does not preserve; use --por=terminals"
+                    "property `{name}` needs terminal states, which a reduction to the invariant does not preserve; preserve terminals"
                 );
                 return Err(Error::Options(why));
             }
