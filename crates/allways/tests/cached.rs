@@ -107,3 +107,90 @@ fn everything_is_met() {
     let systems = if cfg!(debug_assertions) { 200 } else { 3_000 };
     (0..systems).for_each(is_complete);
 }
+
+/// What node 0 does with a message depends on whether `e` came before: it tells the observer, or changes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Three(u8);
+
+impl Node for Three {
+    type Msg = ();
+    type Timer = Never;
+    type Call = char;
+    type Output = ();
+
+    fn on_call(&mut self, call: char, cx: &mut Cx<'_, Self>) {
+        match (call, self.0) {
+            // Node 1 may send to node 0, and forgets whether it did.
+            ('c', _) => {
+                self.0 = 1;
+                if cx.choose(2) == 1 {
+                    cx.send(Id::new(0), ());
+                }
+            }
+            ('e', 0) => self.0 = 1,
+            ('f', 1 | 3) => self.0 = 2,
+            ('u', 0) => {
+                self.0 = 1;
+                cx.output(());
+            }
+            _ => {}
+        }
+    }
+
+    /// At node 0: before `e` it only tells the observer, after `e` it tells nobody.
+    fn on_message(&mut self, _: Id, (): (), cx: &mut Cx<'_, Self>) {
+        match self.0 {
+            0 => cx.output(()),
+            1 => self.0 = 3,
+            _ => {}
+        }
+    }
+}
+
+/// Two when node 0 says something after node 2; what node 0 says before that changes nothing.
+struct After;
+
+impl Observer<Three> for After {
+    type State = u8;
+    fn start(&self) -> u8 {
+        0
+    }
+    fn wants(&self, seen: &Seen<'_, Three>) -> bool {
+        matches!(seen, Seen::Output { .. })
+    }
+    fn observe(&self, state: &mut u8, seen: Seen<'_, Three>) {
+        if let Seen::Output { node, .. } = seen {
+            *state = match (*state, node.index()) {
+                (0, 2) => 1,
+                (1, 0) => 2,
+                (other, _) => other,
+            };
+        }
+    }
+}
+
+fn observed(options: &Options) -> BTreeSet<u8> {
+    let all = Arc::new(Mutex::<BTreeSet<u8>>::default());
+    let record = Arc::clone(&all);
+    let system = System::new((0..3).map(|_| Three(0)))
+        .call(1, 'c')
+        .call(2, 'u')
+        .call(0, 'f')
+        .call(0, 'e')
+        .observe(After)
+        .always_observed("record", move |state: &u8| {
+            record.lock().unwrap().insert(*state);
+            true
+        });
+    let outcome = system.try_check(options).unwrap();
+    assert!(outcome.complete);
+    let observed = all.lock().unwrap().clone();
+    observed
+}
+
+#[test]
+fn what_makes_a_race_of_the_run_possible_comes_behind() {
+    for reduction in [Reduction::Source, Reduction::Optimal, Reduction::Cached] {
+        assert_eq!(observed(&dpor(reduction)), BTreeSet::from([0, 1, 2]), "{reduction:?}");
+    }
+}

@@ -17,6 +17,11 @@
 //! `e`, everything that is possible there and touches an object from which links lead to one that `e` shares with something in `w`,
 //! unless it was explored, sleeps, or waits to be explored. Then `b` is seen to, and with it what the race asks for.
 //!
+//! A step may touch more elsewhere than where it was performed: one that tells observers nothing may tell them something in another
+//! state of its node. Then it is possible there, or not, because of what others told them, in `w` too. So links
+//! are made of all that a step may ever touch, and such an event of `E` counts as one that is still to come: `r` may be
+//! in `E` as well. (This is dear: where there are observers, most steps may lead to any other, and little is saved.)
+//!
 //! **Cuts.** Properties must be tested in the cuts of all runs. A cut of `E.w` in which only events of `E` are lacking that change no view
 //! looks like one of the run that was there before, continued by `w`; one without a change of views in `w` looks like a cut
 //! of `E`. For the others let `e` be the first visible event of `E` that is lacking, which may be taken for the first that is lacking at all.
@@ -274,8 +279,12 @@ impl Cache {
                     }
                 }
             }
-            let (_, creator) = reach(&explorer.machine, step.what.transition.process);
-            future.add_links(touched, creator);
+            let (reached, creator) = reach(&explorer.machine, step.what.transition.process);
+            match reached & !touched {
+                0 => future.add_links(touched, creator),
+                // Elsewhere it might be otherwise, because of something that is still to come.
+                _ => future.add(touched | reached, creator),
+            }
         }
         Ok(())
     }
@@ -312,9 +321,9 @@ impl Cache {
         let Some(point) = self.points.pop() else { return };
         if let (Some(parent), Some(step)) = (self.points.last_mut(), step) {
             let touched = touched(machine, step.what);
-            let (_, creator) = reach(machine, step.what.transition.process);
+            let (reached, creator) = reach(machine, step.what.transition.process);
             parent.future.merge(&point.future);
-            parent.future.add(touched, creator);
+            parent.future.add(touched | reached, creator);
             if step.is_visible {
                 // All of them, since it does not matter much which is the place.
                 parent.future.visible |= touched;

@@ -197,9 +197,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// The run has ended: nothing can happen, or it was cut off at the depth bound.
     pub fn end_run(&mut self, is_cut: bool) -> Result<(), Error> {
-        if self.runs >= self.budget.max_runs {
-            self.bound = Some(Bound::Runs);
-            self.stopped = true;
+        if !self.may_begin_another() {
             return Ok(());
         }
         self.runs += 1;
@@ -218,12 +216,26 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// A sleep set has left nothing to do: the run is part of what other runs show.
     pub fn end_blocked_run(&mut self) {
-        self.blocked_runs += 1;
+        if self.may_begin_another() {
+            self.blocked_runs += 1;
+        }
     }
 
     /// The run has met a state from which everything was explored.
     pub fn end_joined_run(&mut self) {
-        self.joined_runs += 1;
+        if self.may_begin_another() {
+            self.joined_runs += 1;
+        }
+    }
+
+    /// Whether one more run was allowed; otherwise the search is over.
+    fn may_begin_another(&mut self) -> bool {
+        if self.runs + self.blocked_runs + self.joined_runs < self.budget.max_runs {
+            return true;
+        }
+        self.bound = Some(Bound::Runs);
+        self.stopped = true;
+        false
     }
 
     /// Judges the terminal states that the run passes by.
