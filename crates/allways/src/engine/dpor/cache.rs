@@ -20,7 +20,7 @@
 //! A step may touch more elsewhere than where it was performed: one that tells observers nothing may tell them something in another
 //! state of its node. Then it is possible there, or not, because of what others told them, in `w` too. So links
 //! are made of all that a step may ever touch, and such an event of `E` counts as one that is still to come: `r` may be
-//! in `E` as well. (This is dear: where there are observers, most steps may lead to any other, and little is saved.)
+//! in `E` as well. Where there are observers, less is saved for that.
 //!
 //! **Cuts.** Properties must be tested in the cuts of all runs. A cut of `E.w` in which only events of `E` are lacking that change no view
 //! looks like one of the run that was there before, continued by `w`; one without a change of views in `w` looks like a cut
