@@ -38,6 +38,7 @@ use super::tree::may_begin;
 use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
 use crate::error::Error;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// Another beginning of a trace: the run up to an event, and then these moves.
@@ -67,7 +68,7 @@ pub(crate) struct Races {
     /// Cuts to look at, each by the events of which it lacks the future; one after the other.
     cuts: Vec<Vec<u32>>,
     /// Those that were looked at, if there may be several ways to one.
-    seen: Vec<Vec<u32>>,
+    seen: FxHashSet<Vec<u32>>,
     /// Vectors kept for their room.
     spare: Vec<Vec<u32>>,
     blocked: Vec<Process>,
@@ -206,7 +207,7 @@ impl Races {
                         for &object in by.objects() {
                             self.look_again_if_untouched(explorer, event, object);
                             if let Some(writer) = self.last_writer(explorer, object) {
-                                self.try_without(&roots, writer, by.objects().len() > 1);
+                                self.try_without(explorer, &roots, writer, by.objects().len() > 1);
                             }
                         }
                     }
@@ -234,18 +235,25 @@ impl Races {
     }
 
     /// A smaller cut, to be looked at unless it was.
-    fn try_without(&mut self, roots: &[u32], writer: u32, may_be_seen: bool) {
+    ///
+    /// What happens after the writer is left out with it, so a cut has one set of roots, whichever way led to it. There are no more
+    /// cuts than pairs of writers of the two objects: each object's writers are ordered, and the last ones are left out.
+    fn try_without<M: Machine>(
+        &mut self,
+        explorer: &Explorer<'_, M>,
+        roots: &[u32],
+        writer: u32,
+        may_be_seen: bool,
+    ) {
         let mut smaller = self.spare.pop().unwrap_or_default();
         smaller.clear();
-        smaller.extend_from_slice(roots);
+        let stays = |&&root: &&u32| !explorer.order.before(writer as usize, root as usize);
+        smaller.extend(roots.iter().filter(stays));
         smaller.push(writer);
         smaller.sort_unstable();
-        if may_be_seen {
-            if self.seen.contains(&smaller) {
-                self.spare.push(smaller);
-                return;
-            }
-            self.seen.push(smaller.clone());
+        if (may_be_seen || !self.seen.is_empty()) && !self.seen.insert(smaller.clone()) {
+            self.spare.push(smaller);
+            return;
         }
         self.cuts.push(smaller);
     }
