@@ -184,8 +184,7 @@ fn observed(options: &Options) -> BTreeSet<u8> {
         });
     let outcome = system.try_check(options).unwrap();
     assert!(outcome.complete);
-    let observed = all.lock().unwrap().clone();
-    observed
+    all.lock().unwrap().clone()
 }
 
 #[test]
