@@ -148,6 +148,8 @@ impl Report<'_> {
             ("blocked runs", statistics.blocked_runs),
             ("joined runs", statistics.joined_runs),
             ("system states", statistics.system_states),
+            ("rejected", statistics.rejected),
+            ("validity states", statistics.validity_states),
             ("depth", statistics.depth),
         ] {
             if let Some(number) = number {

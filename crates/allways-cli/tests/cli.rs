@@ -134,6 +134,8 @@ fn json_has_exactly_these_fields() {
         // Beyond what every version has.
         "blocked_runs",
         "joined_runs",
+        "rejected",
+        "validity_states",
         "cause",
         "coverage",
         "goals",

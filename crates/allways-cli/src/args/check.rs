@@ -3,7 +3,7 @@
 use super::Color;
 use super::values::{at_least_one, setting, threads, truth, whole};
 use allways::{
-    Engine, Error, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+    Combine, Engine, Error, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
 };
 use clap::{ArgAction, Args, ValueHint};
 use std::path::PathBuf;
@@ -16,6 +16,9 @@ Engines:
   global   stateful search over global states; complete, unless a bound ends it
   dpor     runs, of which as few as possible differ only in the order of independent events; needs
            little memory, and is complete unless a bound ends it, but ends only if all runs do
+  lmc      local states of each node apart, on a network that only grows; combined only where a
+           property could be violated, and then it is asked whether a run leads there; complete,
+           unless a bound ends it; where it cannot decide, it says so and global goes on
   walk     seeded random runs; finds violations, never proves that there are none
 
 Searches of engine global:
@@ -33,6 +36,10 @@ Reductions of engine dpor:
            more memory, and often by far the least time
   optimal  source sets, sleep sets and wakeup trees: one run for each trace
 
+Combinations of local states in engine lmc:
+  general  all of them
+  views    those that differ in what a property reads, and of these only what violates it
+
 Examples:
   allways check paxos                           check it with everything at its default
   allways check paxos --witnesses               show how what is possible becomes true
@@ -42,6 +49,7 @@ Examples:
   allways check two-phase-commit --set rms=9 --symmetry
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
   allways check register --set bases=2 --engine dpor --reduction source
+  allways check paxos --set proposals=2 --engine lmc
   allways check tree --json                     the outcome for programs
   allways check tree --coverage --junit tree.xml
   allways check register --set bug=minority-read --save out
@@ -119,7 +127,7 @@ pub(crate) struct Output {
 #[derive(Args)]
 #[command(next_help_heading = "How to search")]
 struct How {
-    /// The engine: auto, global, dpor or walk.
+    /// The engine: auto, global, dpor, lmc or walk.
     #[arg(long, env = "ALLWAYS_ENGINE", default_value = "auto")]
     engine: Engine,
 
@@ -131,6 +139,10 @@ struct How {
     /// optimal.
     #[arg(long, env = "ALLWAYS_REDUCTION", default_value = "optimal")]
     reduction: Reduction,
+
+    /// Which combinations of local states engine lmc makes: general or views.
+    #[arg(long, env = "ALLWAYS_COMBINE", default_value = "views")]
+    combine: Combine,
 
     /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
     /// default: what the properties need), invariant, terminals or views; or off.
@@ -211,6 +223,7 @@ impl CheckArgs {
             engine: how.engine,
             search: how.search,
             reduction: how.reduction,
+            combine: how.combine,
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,

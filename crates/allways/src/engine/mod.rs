@@ -8,6 +8,7 @@ pub(crate) mod dpor;
 pub(crate) mod expand;
 pub(crate) mod global;
 pub(crate) mod goals;
+pub(crate) mod lmc;
 pub(crate) mod machine;
 pub(crate) mod options;
 pub(crate) mod por;
@@ -139,7 +140,7 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         if options.por.is_some()
-            && (matches!(options.engine, Engine::Walk | Engine::Dpor)
+            && (matches!(options.engine, Engine::Walk | Engine::Dpor | Engine::Lmc)
                 || options.search == Search::Classic)
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
@@ -147,21 +148,16 @@ impl<N: Node> System<N> {
         }
         let (name, findings) = match (options.engine, options.search) {
             (Engine::Dpor, _) => {
-                (options.reduction.engine_name(), dpor::search(self, options, &budget)?)
+                (options.reduction.engine_name().to_owned(), dpor::search(self, options, &budget)?)
             }
-            (Engine::Walk, _) => ("walk", walk::search(self, options, &budget)?),
-            (_, Search::Classic) => ("global classic", classic::search(self, options, &budget)?),
-            (_, search) => {
-                let name = match (search, options.por) {
-                    (Search::Dfs, None) => "global dfs",
-                    (Search::Dfs, Some(_)) => "global dfs, reduced",
-                    (_, None) => "global bfs",
-                    (_, Some(_)) => "global bfs, reduced",
-                };
-                (name, global::search(self, options, &budget)?)
+            (Engine::Lmc, _) => lmc::search(self, options, &budget)?,
+            (Engine::Walk, _) => ("walk".to_owned(), walk::search(self, options, &budget)?),
+            (_, Search::Classic) => {
+                ("global classic".to_owned(), classic::search(self, options, &budget)?)
             }
+            _ => (global::name(options).to_owned(), global::search(self, options, &budget)?),
         };
-        conclude(self, name, findings, options, &budget)
+        conclude(self, &name, findings, options, &budget)
     }
 }
 

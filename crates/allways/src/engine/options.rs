@@ -22,6 +22,9 @@ pub enum Engine {
     /// Dynamic partial-order reduction: runs, of which as few as possible differ only in the order of
     /// independent events.
     Dpor,
+    /// Model checking without the network: local states of each node apart, combined only where a
+    /// property could be violated.
+    Lmc,
     /// Seeded random runs.
     Walk,
 }
@@ -33,9 +36,37 @@ impl FromStr for Engine {
             "auto" => Ok(Engine::Auto),
             "global" => Ok(Engine::Global),
             "dpor" => Ok(Engine::Dpor),
+            "lmc" => Ok(Engine::Lmc),
             "walk" => Ok(Engine::Walk),
             _ => Err(Error::Options(format!(
-                "there is no engine `{text}`; choose auto, global, dpor or walk"
+                "there is no engine `{text}`; choose auto, global, dpor, lmc or walk"
+            ))),
+        }
+    }
+}
+
+/// Which combinations of local states engine `lmc` makes.
+///
+/// ```
+/// assert_eq!("general".parse(), Ok(allways::Combine::General));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Combine {
+    /// All of them.
+    General,
+    /// Only combinations of distinct views, and of those only what violates a property.
+    #[default]
+    Views,
+}
+
+impl FromStr for Combine {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "general" => Ok(Combine::General),
+            "views" => Ok(Combine::Views),
+            _ => Err(Error::Options(format!(
+                "local states cannot be combined by `{text}`; choose general or views"
             ))),
         }
     }
@@ -191,6 +222,8 @@ pub struct Options {
     pub por: Option<Por>,
     /// Which runs engine `dpor` leaves out.
     pub reduction: Reduction,
+    /// Which combinations of local states engine `lmc` makes.
+    pub combine: Combine,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
     /// No runs longer than this.
@@ -232,6 +265,7 @@ impl Default for Options {
             search: Search::Bfs,
             por: None,
             reduction: Reduction::Optimal,
+            combine: Combine::Views,
             threads: 0,
             max_depth: None,
             max_states: None,
@@ -303,6 +337,7 @@ impl Options {
         read!("ALLWAYS_SEARCH", t, options.search = t.parse()?);
         read!("ALLWAYS_POR", t, options.por = parse_por(t)?);
         read!("ALLWAYS_REDUCTION", t, options.reduction = t.parse()?);
+        read!("ALLWAYS_COMBINE", t, options.combine = t.parse()?);
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));

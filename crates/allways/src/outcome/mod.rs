@@ -247,6 +247,10 @@ pub struct Statistics {
     pub joined_runs: Option<u64>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
+    /// Of the combinations of local states that violate a property, how many were shown to be in no run.
+    pub rejected: Option<u64>,
+    /// States of the searches for runs to such combinations.
+    pub validity_states: Option<u64>,
     /// The length of the longest run explored.
     pub depth: Option<u64>,
     /// Distinct global states that were met but not expanded when the search ended.

@@ -41,7 +41,7 @@ pub struct Plan {
 #[derive(Clone)]
 pub struct Table {
     start: Rule,
-    rules: Vec<Vec<Rule>>,
+    pub rules: Vec<Vec<Rule>>,
 }
 
 /// What a node does on an event: one of these, as it chooses.

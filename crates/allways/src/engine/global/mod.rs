@@ -31,6 +31,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use worker::Shared;
 
+/// What the search is called that the options ask for.
+pub(crate) fn name(options: &Options) -> &'static str {
+    match (options.search, options.por) {
+        (Search::Dfs, None) => "global dfs",
+        (Search::Dfs, Some(_)) => "global dfs, reduced",
+        (_, None) => "global bfs",
+        (_, Some(_)) => "global bfs, reduced",
+    }
+}
+
 /// Runs the search that the options ask for.
 pub(crate) fn search<N: Node>(
     system: &System<N>,

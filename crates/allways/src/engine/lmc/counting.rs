@@ -1,0 +1,123 @@
+//! Which events are counted, so that paths of the local graphs are runs.
+//!
+//! The network only grows: a path may use a message that was sent as often as it likes. If no path uses
+//! one message more often than it was sent, it does not matter that delivery consumes, and paths are runs.
+//! Most handlers are such that none does (what comes a second time changes nothing), and most of
+//! those that do violate nothing. So at first only calls are counted, which nearly all handlers would take
+//! twice. There are then more paths than runs:
+//!
+//! - If no path leads to a violation, no run does.
+//! - If one does, it is looked at. If it uses no message more often than it was sent, it is a run.
+//! - If it uses some too often, it is *those* that are counted from then on: how often a message was used becomes
+//!   part of the local state, an edge that uses it for the `k`-th time needs `k` copies to have been
+//!   sent, and the graphs are made anew. After as many times as there are messages every path is a run.
+//!
+//! So that there are not infinitely many states, a counted event is used at most as often as its *cap* says: the most
+//! copies of it that any paths of the local graphs send. To see that nothing is lost, take a shortest run that
+//! uses a counted message more often than its cap allows: up to its last event it is a run of the graphs,
+//! so it has sent at most as many copies as the cap says, and all were used before. Caps are computed from
+//! graphs that have too many paths, so they may be too high, never too low; when those of new graphs
+//! turn out to be, the graphs are made anew once more.
+//!
+//! A message of which any number of copies may be sent cannot be counted, and one of which very
+//! many may be is not. If it matters, this engine cannot decide it.
+
+use super::Stop;
+use super::components::{Components, Successors};
+use super::graph::{Caps, Graphs, NodeGraph};
+use crate::space::EventId;
+
+/// Counting costs states: a message that may be sent more often than this is not counted.
+const MAX_CAP: u32 = 16;
+/// More equal calls than this are not counted.
+const MAX_CALLS: u32 = 255;
+
+/// The caps that graphs should have had, if they are others than they have.
+pub(super) fn higher_caps(graphs: &Graphs<'_>) -> Result<Option<Caps>, Stop> {
+    let mut counted: Vec<EventId> = graphs.caps.keys().copied().collect();
+    let events = graphs.mails.iter().map(|mail| mail.event);
+    counted.extend(events.filter(|&event| graphs.is_call(event)));
+    let shapes = Shape::all(graphs);
+    let mut caps = graphs.caps.clone();
+    let mut is_higher = false;
+    for event in counted {
+        let cap = cap(graphs, &shapes, event)?;
+        is_higher |= graphs.cap(event).is_none_or(|now| now < cap);
+        caps.insert(event, cap);
+    }
+    Ok(is_higher.then_some(caps))
+}
+
+/// Caps with which these events are counted, too.
+pub(super) fn count(graphs: &Graphs<'_>, events: &[EventId]) -> Result<Caps, Stop> {
+    let shapes = Shape::all(graphs);
+    let mut caps = graphs.caps.clone();
+    for &event in events {
+        caps.insert(event, cap(graphs, &shapes, event)?);
+    }
+    Ok(caps)
+}
+
+fn cap(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Result<u16, Stop> {
+    let most = if graphs.is_call(event) { MAX_CALLS } else { MAX_CAP };
+    match copies(graphs, shapes, event) {
+        Some(copies) if copies <= most => Ok(copies.max(1) as u16),
+        _ => Err(Stop::FallBack("a message may be sent and used any number of times")),
+    }
+}
+
+struct Shape {
+    successors: Successors,
+    components: Components,
+}
+
+impl Shape {
+    fn all(graphs: &Graphs<'_>) -> Vec<Self> {
+        graphs.nodes.iter().map(Shape::new).collect()
+    }
+
+    fn new(graph: &NodeGraph) -> Self {
+        let states = graph.states.len();
+        let successors = Successors::new(states, graph.edges.iter().map(|edge| edge.from));
+        let to = |edge: u32| graph.edges[edge as usize].to;
+        let components = Components::new(states, &successors, to);
+        Shape { successors, components }
+    }
+}
+
+/// The most copies of an event that paths of the graphs send; `None` if there is no such number.
+fn copies(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Option<u32> {
+    let is_it = |mail: &&u32| graphs.mails[**mail as usize].event == event;
+    let lists = graphs.sends.values.iter();
+    let sent: Vec<u32> = lists.map(|list| list.iter().filter(is_it).count() as u32).collect();
+    let mut at_start: Vec<u32> =
+        graphs.starts.iter().map(|start| start.mail.iter().filter(is_it).count() as u32).collect();
+    for (node, (graph, shape)) in graphs.nodes.iter().zip(shapes).enumerate() {
+        if graph.edges.iter().all(|edge| sent[edge.sends as usize] == 0) {
+            continue;
+        }
+        let Shape { successors, components } = shape;
+        let mut most = vec![0u32; components.count];
+        for &state in &components.order {
+            let component = components.of[state as usize];
+            for &edge in successors.of(state) {
+                let edge = &graph.edges[edge as usize];
+                let to = components.of[edge.to as usize];
+                let sent = sent[edge.sends as usize];
+                if to == component {
+                    if sent > 0 {
+                        return None;
+                    }
+                } else {
+                    let sum = sent.saturating_add(most[to as usize]);
+                    most[component as usize] = most[component as usize].max(sum);
+                }
+            }
+        }
+        for (sum, start) in at_start.iter_mut().zip(&graphs.starts) {
+            let component = components.of[start.places[node] as usize];
+            *sum = sum.saturating_add(most[component as usize]);
+        }
+    }
+    at_start.into_iter().max()
+}

@@ -1,0 +1,358 @@
+//! Engine `lmc`: model checking without the network (Guerraoui and Yabandeh, "Model Checking a Networked
+//! System Without the Network").
+//!
+//! For each node the set of its local states is explored, with one network for all that only grows: every
+//! event is tried on every state of its node, once ([`graph`]; the paper's figures 8 and 9). Then
+//! combinations of local states are checked against the properties, as far as they differ in what the properties
+//! read ([`combine`]). Only if one violates is it asked whether a real run leads there: its *validity*.
+//! The paper answers this for one combination at a time by going through all sequences of events
+//! that lead to its parts. Here one search answers it for all at once: what it cannot tell apart is made one
+//! ([`reduce`]), steps that take nothing away are taken at once ([`safe`]), and what is left is
+//! searched in the classic way ([`product`]). A run that it finds is replayed before it is reported.
+//!
+//! **Why it is sound.** A violation is a run ([`lift`]), replayed on the reference semantics.
+//!
+//! **Why it is complete.** Every step of every run is an edge of a local graph, by induction on the run: its
+//! node's state is one of the graph's, and its event was put into the network by the steps before. What is kept
+//! beside the states (how often counted events were used, places on channels) forbids only what no run does:
+//! see [`counting`] and [`graph`]. Conversely, a path of the product is a run, or the messages that it uses too often are counted and it is
+//! not a path any more. So in the end a combination of views is reachable if and only if the product
+//! reaches it, and reducing preserves that ([`reduce`], [`safe`]). `holds, complete` is said only when the graphs are closed (nothing is left to be tried) and the
+//! product was searched to its end for everything that violates. Combinations are looked at again from
+//! the beginning each time the graphs have grown much, and at the end, so that nothing that was
+//! rejected stays so when a new step or message makes it possible; the paper's shortcuts (ignored self-loops,
+//! verification on new states only, simplified histories) are not taken.
+//!
+//! **Where it does not apply.** Observers see the steps of all nodes in one order, a terminal state is a matter of
+//! the network, and so are drops, duplications and partitions: there the engine says so and `global` goes on,
+//! on the same local space. So it does if
+//! it would have to count a message that may be sent any number of times.
+
+mod combine;
+mod components;
+mod counting;
+mod graph;
+mod lift;
+mod product;
+mod reduce;
+mod safe;
+
+use super::budget::Budget;
+use super::options::{Combine, Options};
+use super::{Findings, Found, FoundWhat, nothing_left};
+use crate::error::Error;
+use crate::model::network::NetworkKind;
+use crate::model::node::Node;
+use crate::model::property::PropertyKind;
+use crate::model::system::System;
+use crate::outcome::{Bound, Run, Statistics};
+use crate::space::local::{LocalSpace, SpaceOptions};
+use crate::space::{EventId, Initial, Space};
+use combine::{Aim, Sought, Tested};
+use graph::{Caps, Graphs};
+use lift::Lifted;
+use product::Product;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// So many pairs of states and events are tried before combinations are looked at for the first time,
+/// and then four times as many as the last time.
+const FIRST_LOOK: u64 = 2_000;
+
+/// Why a search ends before its end.
+pub(crate) enum Stop {
+    Error(Error),
+    Bound(Bound),
+    /// This engine cannot decide it.
+    FallBack(&'static str),
+}
+
+/// Runs the search; returns the name of the engine that has answered, too.
+pub(crate) fn search<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<(String, Findings), Error> {
+    let refused = [(options.symmetry, "symmetry"), (options.verify_aux, "verifying auxiliary fields")];
+    if let Some((_, what)) = refused.iter().find(|(is_asked, _)| *is_asked) {
+        let why = format!(
+            "engine lmc looks at local states that no run may reach: {what} cannot be had with it; use engine global"
+        );
+        return Err(Error::Options(why));
+    }
+    if let Some(why) = does_not_apply(system) {
+        return Ok((instead(why), super::global::search(system, options, budget)?));
+    }
+    let watch = SpaceOptions {
+        determinism_guard: options.determinism_guard,
+        verify_aux: false,
+        symmetry: false,
+        // Nothing is known by its fingerprint alone.
+        exact: true,
+    };
+    let space = LocalSpace::new(system, watch)?;
+    match explore(&space, options, budget) {
+        Ok(findings) => Ok((name(options).to_owned(), findings)),
+        Err(Stop::Error(error)) => Err(error),
+        // Bounds become findings on the way.
+        Err(Stop::Bound(bound)) => {
+            let findings = Findings { bound: Some(bound), ..Findings::default() };
+            Ok((name(options).to_owned(), findings))
+        }
+        Err(Stop::FallBack(why)) => {
+            Ok((instead(why), super::global::search(system, options, budget)?))
+        }
+    }
+}
+
+fn name(options: &Options) -> &'static str {
+    match options.combine {
+        Combine::Views => "lmc views",
+        Combine::General => "lmc general",
+    }
+}
+
+/// What the engine is called that goes on.
+fn instead(why: &str) -> String {
+    format!("global bfs, since lmc cannot decide it: {why}")
+}
+
+/// Why this engine cannot check a system, if it cannot.
+fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str> {
+    let ordered = system.network.kind == NetworkKind::Ordered;
+    let duplicates =
+        system.network.duplications > 0 && system.network.kind != NetworkKind::Duplicating;
+    let reasons = [
+        (!system.observers.is_empty(), "observers see the steps of all nodes in one order"),
+        (
+            system.properties.iter().any(|p| p.kind == PropertyKind::NeverStuck),
+            "what is terminal depends on the network",
+        ),
+        (system.faults.partitions > 0 && !system.faults.cuts.is_empty(), "the network may part"),
+        (duplicates, "messages may be duplicated"),
+        (system.explores_drops(), "messages may be dropped"),
+        (ordered && system.faults.crashes > 0, "what a node that is down is sent in order is lost"),
+    ];
+    reasons.iter().find(|(applies, _)| *applies).map(|(_, why)| *why)
+}
+
+/// What has been found so far.
+struct Search<'a> {
+    space: &'a dyn Space,
+    options: &'a Options,
+    budget: &'a Budget,
+    threads: usize,
+    violation: Option<Found>,
+    witnesses: Vec<Option<Run>>,
+    /// What the last look has counted.
+    look: Look,
+}
+
+#[derive(Default, Clone)]
+struct Look {
+    /// Combinations that were made, and of them those that violate a property.
+    system_states: u64,
+    violating: u64,
+    /// States of the searches for validity.
+    validity_states: u64,
+    /// What paths that are no runs use too often.
+    overused: Vec<EventId>,
+}
+
+fn explore(space: &dyn Space, options: &Options, budget: &Budget) -> Result<Findings, Stop> {
+    let vectors = match space.initial()? {
+        Initial::Vectors(vectors) => vectors,
+        Initial::Panicked(message) => {
+            let violation = Found { what: FoundWhat::Panic(message), run: Run::default() };
+            return Ok(Findings { violation: Some(violation), ..Findings::default() });
+        }
+    };
+    let mut search = Search {
+        space,
+        options,
+        budget,
+        threads: options.thread_count().max(1),
+        violation: None,
+        witnesses: vec![None; space.layout().properties.len()],
+        look: Look::default(),
+    };
+    let (bound, rounds) = search.run(&vectors)?;
+    Ok(search.findings(bound, rounds))
+}
+
+impl Search<'_> {
+    /// Explores and looks; returns the bound that ended it, and how many rounds there were.
+    fn run(&mut self, vectors: &[Vec<u32>]) -> Result<(Option<Bound>, u64), Stop> {
+        let mut caps = Caps::default();
+        let mut next_look = FIRST_LOOK;
+        'anew: loop {
+            let mut graphs = Graphs::new(self.space, vectors, caps.clone())?;
+            // A bound on the length of runs says which events come first; otherwise those of others do.
+            graphs.local_events = if self.options.max_depth.is_some() { u32::MAX } else { 0 };
+            loop {
+                let (is_settled, bound) = self.round(&mut graphs)?;
+                let is_closed = is_settled && bound.is_none() && !graphs.release();
+                if !is_closed && bound.is_none() && graphs.pairs < next_look {
+                    continue;
+                }
+                if bound.is_none() {
+                    if let Some(higher) = counting::higher_caps(&graphs)? {
+                        caps = higher;
+                        continue 'anew;
+                    }
+                }
+                let is_last = is_closed || bound.is_some();
+                match self.look(&graphs, is_last) {
+                    Ok(()) => {}
+                    // What was found counts, what was not does not.
+                    Err(Stop::Bound(bound)) => return Ok((Some(bound), graphs.rounds)),
+                    Err(stop) => return Err(stop),
+                }
+                if self.violation.is_some() || self.nothing_left() {
+                    return Ok((None, graphs.rounds));
+                }
+                if bound.is_none() && !self.look.overused.is_empty() {
+                    caps = counting::count(&graphs, &self.look.overused)?;
+                    continue 'anew;
+                }
+                if is_last {
+                    return Ok((bound, graphs.rounds));
+                }
+                next_look = graphs.pairs.saturating_mul(4);
+            }
+        }
+    }
+
+    /// One round of exploring: whether nothing is left to do, and the bound that was reached.
+    fn round(&self, graphs: &mut Graphs<'_>) -> Result<(bool, Option<Bound>), Stop> {
+        if graphs.rounds >= self.budget.max_depth {
+            return Ok(match graphs.is_settled() {
+                true => (true, None),
+                false => (false, Some(Bound::Depth)),
+            });
+        }
+        let is_settled = match graphs.round(self.threads, self.budget) {
+            Ok(is_settled) => is_settled,
+            Err(Stop::Bound(bound)) => return Ok((false, Some(bound))),
+            Err(stop) => return Err(stop),
+        };
+        let progress = &self.budget.progress;
+        progress.states.store(graphs.size() as u64, Relaxed);
+        progress.generated.store(graphs.pairs, Relaxed);
+        progress.depth.store(graphs.rounds, Relaxed);
+        Ok((is_settled, None))
+    }
+
+    fn nothing_left(&self) -> bool {
+        let properties = self.space.layout().properties.iter().zip(&self.witnesses);
+        nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())))
+    }
+
+    /// Looks at the combinations of all local states known, and for runs to those that matter.
+    fn look(&mut self, graphs: &Graphs<'_>, is_last: bool) -> Result<(), Stop> {
+        let mut look = Look::default();
+        let mut tested = Tested::default();
+        let mut aims: Vec<Aim> = combine::panics(graphs).into_iter().collect();
+        for (property, (kind, _)) in self.space.layout().properties.iter().enumerate() {
+            let sought = *kind == PropertyKind::Sometimes;
+            if sought && self.witnesses[property].is_some() {
+                continue;
+            }
+            let combined = combine::property(graphs, property, sought, &mut tested, self.budget)?;
+            if !sought {
+                look.violating += combined.combinations;
+            }
+            aims.extend(combined.aims);
+        }
+        look.system_states = look.violating;
+        if self.options.combine == Combine::General && is_last {
+            let all = combine::general(graphs, &mut tested, self.threads, self.budget)?;
+            (look.system_states, look.violating) = (all.system_states, all.violating);
+        }
+        self.look = look;
+        let found = self.validity(graphs, &aims)?;
+        for (aim, (path, states)) in aims.iter().zip(found) {
+            self.look.validity_states += states;
+            match (path, aim.what) {
+                (None, _) => {}
+                (Some(Lifted::Overused(events)), _) => self.look.overused.extend(events),
+                (Some(Lifted::Run(run, _)), Sought::Property(property, true)) => {
+                    self.witnesses[property] = Some(run);
+                }
+                (Some(Lifted::Run(run, _)), Sought::Property(property, false)) => {
+                    let what = FoundWhat::Always(property);
+                    self.violation.get_or_insert(Found { what, run });
+                }
+                (Some(Lifted::Run(run, message)), Sought::Panic) => {
+                    let message = message.unwrap_or_default();
+                    self.violation.get_or_insert(Found { what: FoundWhat::Panic(message), run });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Searches for all aims, each on a thread of its own.
+    fn validity(&self, graphs: &Graphs<'_>, aims: &[Aim]) -> Result<Vec<(Option<Lifted>, u64)>, Stop> {
+        let threads = self.threads.min(aims.len().max(1));
+        let within = (self.threads / threads).max(1);
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<(usize, Result<(Option<Lifted>, u64), Stop>)>> = Mutex::default();
+        let one = || loop {
+            let number = next.fetch_add(1, Relaxed);
+            let Some(aim) = aims.get(number) else { break };
+            let found = self.one_aim(graphs, aim, within);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(one);
+            }
+            one();
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(number, _)| *number);
+        done.into_iter().map(|(_, found)| found).collect()
+    }
+
+    fn one_aim(&self, graphs: &Graphs<'_>, aim: &Aim, threads: usize) -> Result<(Option<Lifted>, u64), Stop> {
+        let reduced = reduce::reduce(graphs, aim, threads);
+        let mut product = Product::new(graphs, &reduced, aim.hit);
+        let found = product.search(&mut Tested::default(), self.budget)?;
+        let path = match found.path {
+            None => None,
+            Some((start, path)) => Some(lift::lift(graphs, &reduced, start, &path)?),
+        };
+        Ok((path, found.states))
+    }
+
+    fn findings(self, bound: Option<Bound>, rounds: u64) -> Findings {
+        let costs = self.space.costs();
+        let stopped_early = self.nothing_left();
+        let rejected = match (&self.violation, bound) {
+            (None, None) => Some(self.look.violating),
+            _ => None,
+        };
+        let statistics = Statistics {
+            handler_executions: Some(costs.handler_executions),
+            guard_executions: Some(costs.guard_executions),
+            local_states: Some(costs.local_states),
+            local_events: Some(costs.local_events),
+            system_states: Some(self.look.system_states),
+            rejected,
+            validity_states: Some(self.look.validity_states),
+            depth: Some(rounds),
+            user_time: Some(Duration::from_nanos(costs.user_nanos)),
+            ..Statistics::default()
+        };
+        Findings {
+            violation: self.violation,
+            witnesses: self.witnesses,
+            bound: if stopped_early { None } else { bound },
+            stopped_early,
+            statistics,
+            ..Findings::default()
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Validity: is there a real run to what is sought? A search over combinations of classes and the network,
+//! for all boxes at once (in place of the paper's figure 9, lines 23 to 36, which goes through sequences
+//! of events for one combination at a time).
+//!
+//! The network is the number of copies sent of each mail that anybody needs, and only grows: see
+//! [counting](super::counting). Of each state met, safe edges are taken until there are none:
+//! see [`safe`](super::safe). Only then is it compared with those met before, and are its other
+//! edges followed. A safe edge that is enabled but leads back to a class that was left since
+//! the network last grew is not taken, and need not be: the state does for the one it would lead to.
+
+use super::combine::{Hit, Label, Tested};
+use super::graph::{Graphs, Need};
+use super::reduce::Reduced;
+use super::{Stop, components::Successors};
+use crate::engine::budget::Budget;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A step of a node along one of its class edges.
+pub(super) type Taken = (u32, u32);
+
+/// What a search has found.
+pub(super) struct Found {
+    /// Number of the start, and the steps from it to what was sought.
+    pub path: Option<(usize, Vec<Taken>)>,
+    /// States that it has met.
+    pub states: u64,
+}
+
+/// Edges of a node, ready to be followed.
+struct Node {
+    successors: Successors,
+    /// For each edge: what it needs (a counter and how much), or a crash; where it leads; what it sends.
+    edges: Vec<Step>,
+    safe: Vec<bool>,
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    needs: Needs,
+    to: u32,
+    sends: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Needs {
+    Nothing,
+    Crash,
+    Counter(u32, u8),
+}
+
+/// A state: the class of each node, crashes so far, and a counter for each mail.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State {
+    classes: Box<[u32]>,
+    crashes: u8,
+    counters: Box<[u8]>,
+}
+
+pub(super) struct Product<'a> {
+    graphs: &'a Graphs<'a>,
+    reduced: &'a Reduced,
+    hit: Hit,
+    nodes: Vec<Node>,
+    /// How far each counter counts.
+    limits: Vec<u8>,
+    /// For each list of mail, its counters, each as often as it is sent.
+    lists: Vec<Vec<u32>>,
+    counter_of: FxHashMap<u32, u32>,
+    met: FxHashMap<State, u32>,
+    /// Where each state met comes from, and by which steps.
+    parents: Vec<(u32, Vec<Taken>)>,
+    todo: std::collections::VecDeque<(State, u32)>,
+}
+
+impl<'a> Product<'a> {
+    pub fn new(graphs: &'a Graphs<'a>, reduced: &'a Reduced, hit: Hit) -> Self {
+        // Each mail counts as far as any edge asks.
+        let mut most: FxHashMap<u32, u16> = FxHashMap::default();
+        for edge in reduced.nodes.iter().flat_map(|classes| &classes.edges) {
+            if let Need::Mail(mail, copies) = edge.need {
+                let most = most.entry(mail).or_default();
+                *most = copies.max(*most);
+            }
+        }
+        let mut mails: Vec<(u32, u16)> = most.iter().map(|(mail, copies)| (*mail, *copies)).collect();
+        mails.sort_unstable();
+        let limits = mails.iter().map(|(_, copies)| (*copies).min(255) as u8).collect();
+        let counters = mails.iter().enumerate();
+        let counter_of: FxHashMap<u32, u32> =
+            counters.map(|(counter, (mail, _))| (*mail, counter as u32)).collect();
+        let list = |list: &Vec<u32>| {
+            list.iter().filter_map(|mail| counter_of.get(mail).copied()).collect()
+        };
+        let lists = reduced.sends.iter().map(list).collect();
+        let safe = super::safe::safe_edges(reduced, hit, |mail| {
+            most.get(&mail).is_none_or(|copies| *copies <= 1)
+        });
+        let nodes = reduced.nodes.iter().zip(safe).map(|(classes, safe)| Node {
+            successors: Successors::new(
+                classes.labels.len(),
+                classes.edges.iter().map(|edge| edge.from),
+            ),
+            edges: classes
+                .edges
+                .iter()
+                .map(|edge| Step {
+                    needs: match edge.need {
+                        Need::Nothing => Needs::Nothing,
+                        Need::Crash => Needs::Crash,
+                        Need::Mail(mail, copies) => {
+                            Needs::Counter(counter_of[&mail], copies.min(255) as u8)
+                        }
+                    },
+                    to: edge.to,
+                    sends: edge.sends,
+                })
+                .collect(),
+            safe,
+        });
+        Product {
+            graphs,
+            reduced,
+            hit,
+            nodes: nodes.collect(),
+            limits,
+            lists,
+            counter_of,
+            met: FxHashMap::default(),
+            parents: Vec::new(),
+            todo: std::collections::VecDeque::new(),
+        }
+    }
+
+    /// Looks for what is sought.
+    pub fn search(&mut self, tested: &mut Tested, budget: &Budget) -> Result<Found, Stop> {
+        for (number, start) in self.graphs.starts.iter().enumerate() {
+            let classes = start.places.iter().zip(&self.reduced.nodes);
+            let mut state = State {
+                classes: classes.map(|(place, classes)| classes.of[*place as usize]).collect(),
+                crashes: 0,
+                counters: vec![0; self.limits.len()].into(),
+            };
+            for mail in &start.mail {
+                if let Some(&counter) = self.counter_of.get(mail) {
+                    self.count(&mut state, counter);
+                }
+            }
+            // Starts are told apart by what has no parent.
+            let root = u32::MAX - number as u32;
+            if let Some(found) = self.meet(state, root, Vec::new(), tested)? {
+                return Ok(self.found(Some(found)));
+            }
+        }
+        while let Some((state, number)) = self.todo.pop_front() {
+            if number % 256 == 0 {
+                let known = self.graphs.size() as u64 + u64::from(number);
+                if let Some(bound) = budget.reached(known, self.memory()) {
+                    return Err(Stop::Bound(bound));
+                }
+                budget.progress.generated.store(u64::from(number), Relaxed);
+            }
+            for node in 0..self.nodes.len() {
+                let from = state.classes[node];
+                for at in 0..self.nodes[node].successors.of(from).len() {
+                    let edge = self.nodes[node].successors.of(from)[at];
+                    if self.nodes[node].safe[edge as usize] || !self.is_enabled(&state, node, edge) {
+                        continue;
+                    }
+                    let mut next = state.clone();
+                    self.take(&mut next, node, edge);
+                    let steps = vec![(node as u32, edge)];
+                    if let Some(found) = self.meet(next, number, steps, tested)? {
+                        return Ok(self.found(Some(found)));
+                    }
+                }
+            }
+        }
+        Ok(self.found(None))
+    }
+
+    fn found(&self, last: Option<(u32, Vec<Taken>)>) -> Found {
+        let path = last.map(|(mut parent, steps)| {
+            let mut pieces = vec![steps];
+            while let Some((before, steps)) = self.parents.get(parent as usize) {
+                pieces.push(steps.clone());
+                parent = *before;
+            }
+            pieces.reverse();
+            ((u32::MAX - parent) as usize, pieces.concat())
+        });
+        Found { path, states: self.met.len() as u64 }
+    }
+
+    fn memory(&self) -> u64 {
+        let one = self.nodes.len() * 4 + self.limits.len() + 96;
+        2 * (self.met.len() * one) as u64
+    }
+
+    fn count(&self, state: &mut State, counter: u32) -> bool {
+        let (limit, counter) = (self.limits[counter as usize], counter as usize);
+        let grows = state.counters[counter] < limit;
+        state.counters[counter] += u8::from(grows);
+        grows
+    }
+
+    fn is_enabled(&self, state: &State, node: usize, edge: u32) -> bool {
+        match self.nodes[node].edges[edge as usize].needs {
+            Needs::Nothing => true,
+            Needs::Crash => state.crashes < self.graphs.crashes,
+            Needs::Counter(counter, copies) => state.counters[counter as usize] >= copies,
+        }
+    }
+
+    /// Takes a step; true if the network has grown.
+    fn take(&self, state: &mut State, node: usize, edge: u32) -> bool {
+        let step = self.nodes[node].edges[edge as usize];
+        state.classes[node] = step.to;
+        state.crashes += u8::from(matches!(step.needs, Needs::Crash));
+        let mut grows = false;
+        for &counter in &self.lists[step.sends as usize] {
+            grows |= self.count(state, counter);
+        }
+        grows
+    }
+
+    /// Takes safe edges until there are none.
+    fn saturate(&self, state: &mut State, steps: &mut Vec<Taken>) {
+        let mut left: Vec<(usize, u32)> = Vec::new();
+        loop {
+            let mut has_moved = false;
+            for node in 0..self.nodes.len() {
+                let Node { successors, edges, safe } = &self.nodes[node];
+                let from = state.classes[node];
+                for &edge in successors.of(from) {
+                    if !safe[edge as usize] || !self.is_enabled(state, node, edge) {
+                        continue;
+                    }
+                    let step = edges[edge as usize];
+                    let has_news = self.lists[step.sends as usize]
+                        .iter()
+                        .any(|&c| state.counters[c as usize] < self.limits[c as usize]);
+                    if !has_news && (step.to == from || left.contains(&(node, step.to))) {
+                        continue;
+                    }
+                    if self.take(state, node, edge) {
+                        left.clear();
+                    }
+                    left.push((node, from));
+                    steps.push((node as u32, edge));
+                    has_moved = true;
+                    break;
+                }
+            }
+            if !has_moved {
+                return;
+            }
+        }
+    }
+
+    /// A state is met: it is what is sought, or remembered if it is new.
+    fn meet(
+        &mut self,
+        mut state: State,
+        parent: u32,
+        mut steps: Vec<Taken>,
+        tested: &mut Tested,
+    ) -> Result<Option<(u32, Vec<Taken>)>, Stop> {
+        self.saturate(&mut state, &mut steps);
+        let labels = state.classes.iter().zip(&self.reduced.nodes);
+        let mut labels = labels.map(|(class, classes)| classes.labels[*class as usize]);
+        let is_sought = match self.hit {
+            Hit::Boxes => labels.fold(Label::MAX, |all, label| all & label) != 0,
+            Hit::Test(property, sought) => {
+                // A node that panicked has no view.
+                let views: Option<Vec<u32>> =
+                    labels.try_fold(Vec::new(), |mut views, label| {
+                        views.push(label.checked_sub(1)? as u32);
+                        Some(views)
+                    });
+                match views {
+                    Some(views) => tested.test(self.graphs.space, property, &views)? == sought,
+                    None => false,
+                }
+            }
+        };
+        if is_sought {
+            return Ok(Some((parent, steps)));
+        }
+        let number = self.met.len() as u32;
+        if let std::collections::hash_map::Entry::Vacant(entry) = self.met.entry(state.clone()) {
+            entry.insert(number);
+            self.parents.push((parent, steps));
+            self.todo.push_back((state, number));
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,99 @@
+//! Engine `lmc` against the classic search: the same verdicts, and the same reachable combinations of
+//! views, in both modes, on all networks.
+
+use crate::node::{TableNode, state, system};
+use crate::plan::{Kind, Plan, plan};
+use crate::{MAX_STATES, as_found, cases, check, classic, explore, with_properties};
+use allways::Combine;
+use allways::prelude::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn configurations() -> Vec<(String, Options)> {
+    let mut all = Vec::new();
+    for combine in [Combine::Views, Combine::General] {
+        for threads in [1, 3] {
+            let name = format!("{combine:?}, {threads} threads");
+            let max_time = Some(std::time::Duration::from_secs(5));
+            all.push((name, Options { engine: Engine::Lmc, combine, threads, max_time, ..as_found() }));
+        }
+    }
+    all
+}
+
+/// The same plan as far as the engine itself decides it.
+fn local(mut plan: Plan) -> Plan {
+    plan.network.drops = 0;
+    plan.network.duplications = 0;
+    plan.faults.cut = None;
+    plan.observer = None;
+    if plan.network.kind == Kind::Ordered {
+        plan.faults.crashes = 0;
+    }
+    plan
+}
+
+/// All combinations of states that there could be.
+fn vectors(plan: &Plan) -> Vec<Vec<u8>> {
+    let mut all = vec![Vec::new()];
+    for table in &plan.nodes {
+        let longer = |vector: Vec<u8>| {
+            (0..table.rules.len() as u8).map(move |state| [&vector[..], &[state]].concat())
+        };
+        all = all.into_iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// The system with a wish for each combination of states, so that those that are reachable are witnessed.
+fn with_wishes(plan: &Plan) -> System<TableNode> {
+    vectors(plan).into_iter().fold(system(plan), |system, vector| {
+        let name = format!("{vector:?}");
+        system.sometimes(name, state(), move |states| states == vector)
+    })
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn lmc_reaches_the_same_views(plan in plan().prop_map(local)) {
+        let plan = Plan { panics: false, ..plan };
+        let bounded = Options { max_states: Some(MAX_STATES), ..classic() };
+        let ((expected, _), oracle) = explore(&plan, &bounded)?;
+        prop_assume!(oracle.verdict != Verdict::Inconclusive);
+        let expected: BTreeSet<String> = expected.iter().map(|v| format!("{v:?}")).collect();
+        let system = with_wishes(&plan);
+        for (name, options) in configurations() {
+            let outcome = check(&system, &options)?;
+            if std::env::var_os("ENGINES").is_some() { eprintln!("ENGINE {} {:?} {:?}", outcome.engine, plan.network.kind, outcome.statistics.elapsed); }
+            let reached: BTreeSet<String> =
+                outcome.witnesses.iter().map(|witness| witness.property.clone()).collect();
+            prop_assert_eq!(&reached, &expected, "{}: {}", name, outcome.engine);
+        }
+    }
+
+    #[test]
+    fn lmc_comes_to_the_same_verdict(plan in plan(), which in any::<[bool; 3]>()) {
+        let system = with_properties(&plan, which);
+        let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.bounded_by.is_none());
+        for (name, options) in configurations() {
+            let outcome = check(&system, &options)?;
+            prop_assert_eq!(outcome.verdict, oracle.verdict, "{}: {}", name, outcome.engine);
+            let holds = outcome.verdict == Verdict::Holds;
+            prop_assert!(!holds || outcome.complete == oracle.complete, "{}", name);
+        }
+    }
+
+    #[test]
+    fn lmc_comes_to_the_same_verdict_by_itself(plan in plan().prop_map(local)) {
+        let system = with_properties(&plan, [true, true, false]);
+        let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.bounded_by.is_none());
+        for (name, options) in configurations() {
+            let outcome = check(&system, &options)?;
+            prop_assert_eq!(outcome.verdict, oracle.verdict, "{}: {}", name, outcome.engine);
+        }
+    }
+}
