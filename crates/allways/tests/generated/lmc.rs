@@ -4,18 +4,21 @@
 use crate::node::{TableNode, state, system};
 use crate::plan::{Kind, Plan, plan};
 use crate::{MAX_STATES, as_found, cases, check, classic, explore, with_properties};
-use allways::Combine;
 use allways::prelude::*;
+use allways::{Bound, Combine};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 fn configurations() -> Vec<(String, Options)> {
     let mut all = Vec::new();
     for combine in [Combine::Views, Combine::General] {
         for threads in [1, 3] {
             let name = format!("{combine:?}, {threads} threads");
-            let max_time = Some(std::time::Duration::from_secs(5));
-            all.push((name, Options { engine: Engine::Lmc, combine, threads, max_time, ..as_found() }));
+            let engine = Engine::Lmc;
+            // Systems that were made at random use messages again and again, which takes long.
+            let max_time = Some(Duration::from_secs(2));
+            all.push((name, Options { engine, combine, threads, max_time, ..as_found() }));
         }
     }
     all
@@ -66,7 +69,7 @@ proptest! {
         let system = with_wishes(&plan);
         for (name, options) in configurations() {
             let outcome = check(&system, &options)?;
-            if std::env::var_os("ENGINES").is_some() { eprintln!("ENGINE {} {:?} {:?}", outcome.engine, plan.network.kind, outcome.statistics.elapsed); }
+            prop_assume!(outcome.bounded_by != Some(Bound::Seconds));
             let reached: BTreeSet<String> =
                 outcome.witnesses.iter().map(|witness| witness.property.clone()).collect();
             prop_assert_eq!(&reached, &expected, "{}: {}", name, outcome.engine);
@@ -80,6 +83,7 @@ proptest! {
         prop_assume!(oracle.bounded_by.is_none());
         for (name, options) in configurations() {
             let outcome = check(&system, &options)?;
+            prop_assume!(outcome.bounded_by != Some(Bound::Seconds));
             prop_assert_eq!(outcome.verdict, oracle.verdict, "{}: {}", name, outcome.engine);
             let holds = outcome.verdict == Verdict::Holds;
             prop_assert!(!holds || outcome.complete == oracle.complete, "{}", name);
@@ -93,6 +97,7 @@ proptest! {
         prop_assume!(oracle.bounded_by.is_none());
         for (name, options) in configurations() {
             let outcome = check(&system, &options)?;
+            prop_assume!(outcome.bounded_by != Some(Bound::Seconds));
             prop_assert_eq!(outcome.verdict, oracle.verdict, "{}: {}", name, outcome.engine);
         }
     }

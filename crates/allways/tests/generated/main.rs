@@ -37,7 +37,7 @@ fn cases() -> ProptestConfig {
         rng_seed,
         failure_persistence: Some(Box::new(failures)),
         max_global_rejects: 100 * cases,
-        max_shrink_iters: std::env::var("SHRINK").ok().and_then(|s| s.parse().ok()).unwrap_or(5_000),
+        max_shrink_iters: 5_000,
         ..default
     }
 }

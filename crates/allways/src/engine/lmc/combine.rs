@@ -36,6 +36,23 @@ pub(super) struct Aim {
     pub labels: Vec<Vec<Label>>,
 }
 
+impl Aim {
+    /// The boxes that there are, each by itself; one that is none if the property has to be asked.
+    pub fn boxes(&self) -> Vec<Option<Label>> {
+        match self.hit {
+            Hit::Test(..) => vec![None],
+            Hit::Boxes => {
+                let all = self.labels.iter().flatten().fold(0, |all, label| all | label);
+                (0..Label::BITS)
+                    .map(|bit| 1 << bit)
+                    .filter(|bit| all & bit != 0)
+                    .map(Some)
+                    .collect()
+            }
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sought {
     /// A state where the test of this property is this.
@@ -114,7 +131,8 @@ pub(super) fn property(
     let distinct: Vec<Vec<u32>> =
         views.iter().map(|views| distinct(views.iter().flatten())).collect();
     let what = Sought::Property(property, sought);
-    let product = distinct.iter().try_fold(1usize, |product, views| product.checked_mul(views.len()));
+    let product =
+        distinct.iter().try_fold(1usize, |product, views| product.checked_mul(views.len()));
     let Some(product) = product.filter(|product| *product <= MAX_COMBINATIONS) else {
         let label = |view: &Option<u32>| view.map_or(0, |view| Label::from(view) + 1);
         let labels = views.iter().map(|views| views.iter().map(label).collect()).collect();
@@ -277,9 +295,8 @@ impl Table {
             violates.push(!tested.test(graphs.space, property, &views)?);
         }
         let parts = views.iter().zip(&distinct).enumerate().map(|(node, (views, distinct))| {
-            let part = |view: &u32| {
-                distinct.binary_search(view).map_or(0, |at| at * grid.strides[node])
-            };
+            let part =
+                |view: &u32| distinct.binary_search(view).map_or(0, |at| at * grid.strides[node]);
             views.iter().map(part).collect()
         });
         Ok(Table::Sums(parts.collect(), violates))
@@ -382,9 +399,8 @@ impl Grid {
                 side[here] = true;
                 let base = inside.clone();
                 for (view, is_in) in side.iter_mut().enumerate() {
-                    let moved = |at: &usize| {
-                        at + view * self.strides[node] - here * self.strides[node]
-                    };
+                    let moved =
+                        |at: &usize| at + view * self.strides[node] - here * self.strides[node];
                     if !*is_in && base.iter().all(|at| hits[moved(at)]) {
                         *is_in = true;
                         inside.extend(base.iter().map(moved));
@@ -425,7 +441,8 @@ mod tests {
     fn boxes_cover_the_hits_and_nothing_else() {
         let grid = Grid::new(vec![2, 3, 4]);
         // Some pattern without structure.
-        let hits: Vec<bool> = (0..24u32).map(|at| at.wrapping_mul(2_654_435_761) >> 30 != 0).collect();
+        let hits: Vec<bool> =
+            (0..24u32).map(|at| at.wrapping_mul(2_654_435_761) >> 30 != 0).collect();
         let mut covered = [false; 24];
         for sides in grid.boxes(&hits) {
             for (number, covered) in covered.iter_mut().enumerate() {

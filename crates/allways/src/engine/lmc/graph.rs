@@ -211,7 +211,8 @@ impl<'a> Graphs<'a> {
             for &event in layout.flight(vector) {
                 mail.push(graphs.mail(Mail { event, place: 0 }));
             }
-            for (channel, &queue) in vector[layout.queue_base..layout.ends_base].iter().enumerate() {
+            for (channel, &queue) in vector[layout.queue_base..layout.ends_base].iter().enumerate()
+            {
                 let (from, to) = (channel / layout.nodes, channel % layout.nodes);
                 let content = space.queues().content(queue);
                 for (place, &event) in content.iter().enumerate() {
@@ -317,8 +318,7 @@ impl<'a> Graphs<'a> {
             return Err(Stop::FallBack(why));
         }
         for node in 0..self.nodes.len() {
-            let (states, mails) =
-                (self.nodes[node].states.len(), self.nodes[node].mail.len());
+            let (states, mails) = (self.nodes[node].states.len(), self.nodes[node].mail.len());
             let (old_states, old_mails) = self.nodes[node].done;
             let released = std::mem::take(&mut self.nodes[node].released);
             let found = self.put_together(
@@ -413,8 +413,8 @@ impl<'a> Graphs<'a> {
             }
             let info = self.space.state(work.node, state);
             let inside = info.internal.iter().map(|&event| Cause::Inside(event));
-            let crash = (self.crashes > 0 && info.up)
-                .then(|| Cause::Crash(self.space.crash(work.node)));
+            let crash =
+                (self.crashes > 0 && info.up).then(|| Cause::Crash(self.space.crash(work.node)));
             for cause in inside.chain(crash) {
                 if waits {
                     piece.waiting.push((place as Place, cause));

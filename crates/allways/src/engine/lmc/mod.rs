@@ -34,6 +34,7 @@ mod counting;
 mod graph;
 mod lift;
 mod product;
+mod prune;
 mod reduce;
 mod safe;
 
@@ -60,6 +61,10 @@ use std::time::Duration;
 /// and then four times as many as the last time.
 const FIRST_LOOK: u64 = 2_000;
 
+/// Before the local states are all known, a search for a run meets no more states than this: it is to find
+/// what is near, and what is not there it need not prove.
+const EARLY_STATES: u64 = 5_000;
+
 /// Why a search ends before its end.
 pub(crate) enum Stop {
     Error(Error),
@@ -74,7 +79,8 @@ pub(crate) fn search<N: Node>(
     options: &Options,
     budget: &Budget,
 ) -> Result<(String, Findings), Error> {
-    let refused = [(options.symmetry, "symmetry"), (options.verify_aux, "verifying auxiliary fields")];
+    let refused =
+        [(options.symmetry, "symmetry"), (options.verify_aux, "verifying auxiliary fields")];
     if let Some((_, what)) = refused.iter().find(|(is_asked, _)| *is_asked) {
         let why = format!(
             "engine lmc looks at local states that no run may reach: {what} cannot be had with it; use engine global"
@@ -271,7 +277,7 @@ impl Search<'_> {
             (look.system_states, look.violating) = (all.system_states, all.violating);
         }
         self.look = look;
-        let found = self.validity(graphs, &aims)?;
+        let found = self.validity(graphs, &aims, is_last)?;
         for (aim, (path, states)) in aims.iter().zip(found) {
             self.look.validity_states += states;
             match (path, aim.what) {
@@ -294,7 +300,13 @@ impl Search<'_> {
     }
 
     /// Searches for all aims, each on a thread of its own.
-    fn validity(&self, graphs: &Graphs<'_>, aims: &[Aim]) -> Result<Vec<(Option<Lifted>, u64)>, Stop> {
+    fn validity(
+        &self,
+        graphs: &Graphs<'_>,
+        aims: &[Aim],
+        is_last: bool,
+    ) -> Result<Vec<(Option<Lifted>, u64)>, Stop> {
+        let most = if is_last { u64::MAX } else { EARLY_STATES };
         let threads = self.threads.min(aims.len().max(1));
         let within = (self.threads / threads).max(1);
         let next = AtomicUsize::new(0);
@@ -302,7 +314,7 @@ impl Search<'_> {
         let one = || loop {
             let number = next.fetch_add(1, Relaxed);
             let Some(aim) = aims.get(number) else { break };
-            let found = self.one_aim(graphs, aim, within);
+            let found = self.one_aim(graphs, aim, within, most);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
         };
         std::thread::scope(|scope| {
@@ -316,15 +328,32 @@ impl Search<'_> {
         done.into_iter().map(|(_, found)| found).collect()
     }
 
-    fn one_aim(&self, graphs: &Graphs<'_>, aim: &Aim, threads: usize) -> Result<(Option<Lifted>, u64), Stop> {
-        let reduced = reduce::reduce(graphs, aim, threads);
-        let mut product = Product::new(graphs, &reduced, aim.hit);
-        let found = product.search(&mut Tested::default(), self.budget)?;
-        let path = match found.path {
-            None => None,
-            Some((start, path)) => Some(lift::lift(graphs, &reduced, start, &path)?),
-        };
-        Ok((path, found.states))
+    /// Searches for an aim, box by box: with less to look for, more is alike.
+    fn one_aim(
+        &self,
+        graphs: &Graphs<'_>,
+        aim: &Aim,
+        threads: usize,
+        most: u64,
+    ) -> Result<(Option<Lifted>, u64), Stop> {
+        let all = reduce::reduce(graphs, aim, threads);
+        let mut states = 0;
+        let mut unsure: Option<Vec<EventId>> = None;
+        for side in aim.boxes() {
+            let reduced = match side {
+                Some(side) => all.only(graphs, side),
+                None => all.clone(),
+            };
+            let mut product = Product::new(graphs, &reduced, aim.hit);
+            let found = product.search(most, &mut Tested::default(), self.budget)?;
+            states += found.states;
+            let Some((start, path)) = found.path else { continue };
+            match lift::lift(graphs, &reduced, start, &path)? {
+                Lifted::Overused(events) => unsure.get_or_insert_default().extend(events),
+                run => return Ok((Some(run), states)),
+            }
+        }
+        Ok((unsure.map(Lifted::Overused), states))
     }
 
     fn findings(self, bound: Option<Bound>, rounds: u64) -> Findings {

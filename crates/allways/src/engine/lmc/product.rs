@@ -5,7 +5,9 @@
 //! The network is the number of copies sent of each mail that anybody needs, and only grows: see
 //! [counting](super::counting). Of each state met, safe edges are taken until there are none:
 //! see [`safe`](super::safe). Only then is it compared with those met before, and are its other
-//! edges followed. A safe edge that is enabled but leads back to a class that was left since
+//! edges followed. A state is left out if one was met with the same classes, no more crashes and at least as much
+//! mail: all that can happen in the one can happen in the other. So that there are many such,
+//! states with much mail come first. A safe edge that is enabled but leads back to a class that was left since
 //! the network last grew is not taken, and need not be: the state does for the one it would lead to.
 
 use super::combine::{Hit, Label, Tested};
@@ -14,6 +16,8 @@ use super::reduce::Reduced;
 use super::{Stop, components::Successors};
 use crate::engine::budget::Budget;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A step of a node along one of its class edges.
@@ -50,7 +54,7 @@ enum Needs {
 }
 
 /// A state: the class of each node, crashes so far, and a counter for each mail.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 struct State {
     classes: Box<[u32]>,
     crashes: u8,
@@ -67,10 +71,31 @@ pub(super) struct Product<'a> {
     /// For each list of mail, its counters, each as often as it is sent.
     lists: Vec<Vec<u32>>,
     counter_of: FxHashMap<u32, u32>,
-    met: FxHashMap<State, u32>,
+    /// By classes, what was met with them.
+    met: FxHashMap<Box<[u32]>, Vec<(u8, Box<[u8]>)>>,
     /// Where each state met comes from, and by which steps.
     parents: Vec<(u32, Vec<Taken>)>,
-    todo: std::collections::VecDeque<(State, u32)>,
+    todo: BinaryHeap<Todo>,
+}
+
+/// A state to be followed, those with the most mail first.
+#[derive(PartialEq, Eq)]
+struct Todo {
+    mail: u32,
+    number: Reverse<u32>,
+    state: State,
+}
+
+impl Ord for Todo {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.mail, self.number).cmp(&(other.mail, other.number))
+    }
+}
+
+impl PartialOrd for Todo {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl<'a> Product<'a> {
@@ -83,7 +108,8 @@ impl<'a> Product<'a> {
                 *most = copies.max(*most);
             }
         }
-        let mut mails: Vec<(u32, u16)> = most.iter().map(|(mail, copies)| (*mail, *copies)).collect();
+        let mut mails: Vec<(u32, u16)> =
+            most.iter().map(|(mail, copies)| (*mail, *copies)).collect();
         mails.sort_unstable();
         let limits = mails.iter().map(|(_, copies)| (*copies).min(255) as u8).collect();
         let counters = mails.iter().enumerate();
@@ -128,12 +154,18 @@ impl<'a> Product<'a> {
             counter_of,
             met: FxHashMap::default(),
             parents: Vec::new(),
-            todo: std::collections::VecDeque::new(),
+            todo: BinaryHeap::new(),
         }
     }
 
     /// Looks for what is sought.
-    pub fn search(&mut self, tested: &mut Tested, budget: &Budget) -> Result<Found, Stop> {
+    /// Meets no more than so many states.
+    pub fn search(
+        &mut self,
+        most: u64,
+        tested: &mut Tested,
+        budget: &Budget,
+    ) -> Result<Found, Stop> {
         for (number, start) in self.graphs.starts.iter().enumerate() {
             let classes = start.places.iter().zip(&self.reduced.nodes);
             let mut state = State {
@@ -152,19 +184,25 @@ impl<'a> Product<'a> {
                 return Ok(self.found(Some(found)));
             }
         }
-        while let Some((state, number)) = self.todo.pop_front() {
-            if number % 256 == 0 {
-                let known = self.graphs.size() as u64 + u64::from(number);
+        let mut followed = 0u64;
+        while let Some(Todo { state, number: Reverse(number), .. }) = self.todo.pop() {
+            if self.parents.len() as u64 > most {
+                break;
+            }
+            followed += 1;
+            if followed % 256 == 1 {
+                let known = self.graphs.size() as u64 + self.parents.len() as u64;
                 if let Some(bound) = budget.reached(known, self.memory()) {
                     return Err(Stop::Bound(bound));
                 }
-                budget.progress.generated.store(u64::from(number), Relaxed);
+                budget.progress.frontier.store(self.todo.len() as u64, Relaxed);
             }
             for node in 0..self.nodes.len() {
                 let from = state.classes[node];
                 for at in 0..self.nodes[node].successors.of(from).len() {
                     let edge = self.nodes[node].successors.of(from)[at];
-                    if self.nodes[node].safe[edge as usize] || !self.is_enabled(&state, node, edge) {
+                    if self.nodes[node].safe[edge as usize] || !self.is_enabled(&state, node, edge)
+                    {
                         continue;
                     }
                     let mut next = state.clone();
@@ -189,12 +227,12 @@ impl<'a> Product<'a> {
             pieces.reverse();
             ((u32::MAX - parent) as usize, pieces.concat())
         });
-        Found { path, states: self.met.len() as u64 }
+        Found { path, states: self.parents.len() as u64 }
     }
 
     fn memory(&self) -> u64 {
         let one = self.nodes.len() * 4 + self.limits.len() + 96;
-        2 * (self.met.len() * one) as u64
+        2 * (self.parents.len() * one) as u64
     }
 
     fn count(&self, state: &mut State, counter: u32) -> bool {
@@ -273,11 +311,10 @@ impl<'a> Product<'a> {
             Hit::Boxes => labels.fold(Label::MAX, |all, label| all & label) != 0,
             Hit::Test(property, sought) => {
                 // A node that panicked has no view.
-                let views: Option<Vec<u32>> =
-                    labels.try_fold(Vec::new(), |mut views, label| {
-                        views.push(label.checked_sub(1)? as u32);
-                        Some(views)
-                    });
+                let views: Option<Vec<u32>> = labels.try_fold(Vec::new(), |mut views, label| {
+                    views.push(label.checked_sub(1)? as u32);
+                    Some(views)
+                });
                 match views {
                     Some(views) => tested.test(self.graphs.space, property, &views)? == sought,
                     None => false,
@@ -287,12 +324,22 @@ impl<'a> Product<'a> {
         if is_sought {
             return Ok(Some((parent, steps)));
         }
-        let number = self.met.len() as u32;
-        if let std::collections::hash_map::Entry::Vacant(entry) = self.met.entry(state.clone()) {
-            entry.insert(number);
-            self.parents.push((parent, steps));
-            self.todo.push_back((state, number));
+        let known = self.met.entry(state.classes.clone()).or_default();
+        let at_least = |one: &[u8], other: &[u8]| one.iter().zip(other).all(|(a, b)| a >= b);
+        if known
+            .iter()
+            .any(|(crashes, mail)| *crashes <= state.crashes && at_least(mail, &state.counters))
+        {
+            return Ok(None);
         }
+        known.retain(|(crashes, mail)| {
+            !(*crashes >= state.crashes && at_least(&state.counters, mail))
+        });
+        known.push((state.crashes, state.counters.clone()));
+        let number = self.parents.len() as u32;
+        self.parents.push((parent, steps));
+        let mail = state.counters.iter().map(|copies| u32::from(*copies)).sum();
+        self.todo.push(Todo { mail, number: Reverse(number), state });
         Ok(None)
     }
 }

@@ -13,6 +13,7 @@
 use super::combine::{Aim, Label};
 use super::components::{Components, Successors};
 use super::graph::{Graphs, MailId, Need, Numbers};
+use super::prune::prune;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A step between classes.
@@ -26,6 +27,7 @@ pub(super) struct ClassEdge {
 }
 
 /// The classes of a node.
+#[derive(Clone)]
 pub(super) struct Classes {
     /// The class of each place.
     pub of: Vec<u32>,
@@ -35,6 +37,7 @@ pub(super) struct Classes {
 }
 
 /// The graphs, reduced for an aim.
+#[derive(Clone)]
 pub(super) struct Reduced {
     pub nodes: Vec<Classes>,
     /// Lists of mail, only of what is needed.
@@ -43,63 +46,86 @@ pub(super) struct Reduced {
     pub list_of: Vec<u32>,
 }
 
+/// The mail that edges need.
+fn needed(edges: impl Iterator<Item = Need>) -> FxHashSet<MailId> {
+    let mail = edges.filter_map(|need| match need {
+        Need::Mail(mail, _) => Some(mail),
+        _ => None,
+    });
+    mail.collect()
+}
+
 pub(super) fn reduce(graphs: &Graphs<'_>, aim: &Aim, threads: usize) -> Reduced {
     let mut sends: Vec<Vec<MailId>> =
         graphs.sends.values.iter().map(|list| Vec::clone(list)).collect();
     let mut list_of: Vec<u32> = (0..sends.len() as u32).collect();
     // What nobody can ever need is left out at once: it would keep states apart in the first pass,
     // which is the dear one.
-    let needed = |edges: &mut dyn Iterator<Item = Need>| {
-        let mail = edges.filter_map(|need| match need {
-            Need::Mail(mail, _) => Some(mail),
-            _ => None,
-        });
-        mail.collect::<FxHashSet<MailId>>()
-    };
-    let wanted = needed(&mut graphs.nodes.iter().flat_map(|g| g.edges.iter().map(|e| e.need)));
+    let wanted = needed(graphs.nodes.iter().flat_map(|g| g.edges.iter().map(|e| e.need)));
     forget(&wanted, &mut sends, &mut list_of);
     let nodes = graphs.nodes.iter().zip(&aim.labels);
-    let mut nodes: Vec<Classes> = nodes
-        .map(|(graph, labels)| Classes {
-            of: (0..graph.states.len() as u32).collect(),
-            labels: labels.clone(),
-            edges: graph
-                .edges
-                .iter()
-                .map(|edge| ClassEdge {
-                    from: edge.from,
-                    to: edge.to,
-                    need: edge.need,
-                    sends: list_of[edge.sends as usize],
-                })
-                .filter(|edge| edge.from != edge.to || edge.sends != 0)
-                .collect(),
-        })
-        .collect();
-    loop {
-        let before: usize = nodes.iter().map(|classes| classes.labels.len()).sum();
-        if threads > 1 && before > 4_096 {
-            std::thread::scope(|scope| {
-                for classes in &mut nodes {
-                    scope.spawn(|| join(classes));
+    let nodes = nodes.map(|(graph, labels)| Classes {
+        of: (0..graph.states.len() as u32).collect(),
+        labels: labels.clone(),
+        edges: graph
+            .edges
+            .iter()
+            .map(|edge| ClassEdge {
+                from: edge.from,
+                to: edge.to,
+                need: edge.need,
+                sends: list_of[edge.sends as usize],
+            })
+            .filter(|edge| edge.from != edge.to || edge.sends != 0)
+            .collect(),
+    });
+    let mut reduced = Reduced { nodes: nodes.collect(), sends, list_of };
+    reduced.join(threads);
+    reduced
+}
+
+impl Reduced {
+    /// The same for one of the boxes only, with what cannot be on the way there left out.
+    pub fn only(&self, graphs: &Graphs<'_>, side: Label) -> Reduced {
+        let mut reduced = self.clone();
+        for label in reduced.nodes.iter_mut().flat_map(|classes| &mut classes.labels) {
+            *label &= side;
+        }
+        while prune(graphs, &mut reduced, side) {
+            reduced.join(1);
+        }
+        reduced.join(1);
+        reduced
+    }
+
+    /// Joins what is alike and forgets what nobody needs, until nothing changes.
+    fn join(&mut self, threads: usize) {
+        let Reduced { nodes, sends, list_of } = self;
+        loop {
+            let before: usize = nodes.iter().map(|classes| classes.labels.len()).sum();
+            if threads > 1 && before > 4_096 {
+                std::thread::scope(|scope| {
+                    for classes in nodes.iter_mut() {
+                        scope.spawn(|| join(classes));
+                    }
+                });
+            } else {
+                nodes.iter_mut().for_each(join);
+            }
+            let after: usize = nodes.iter().map(|classes| classes.labels.len()).sum();
+            let wanted = needed(nodes.iter().flat_map(|c| c.edges.iter().map(|e| e.need)));
+            let renamed = forget(&wanted, sends, list_of);
+            if let Some(renamed) = &renamed {
+                for edge in nodes.iter_mut().flat_map(|classes| &mut classes.edges) {
+                    edge.sends = renamed[edge.sends as usize];
                 }
-            });
-        } else {
-            nodes.iter_mut().for_each(join);
-        }
-        let after: usize = nodes.iter().map(|classes| classes.labels.len()).sum();
-        let wanted = needed(&mut nodes.iter().flat_map(|c| c.edges.iter().map(|e| e.need)));
-        let renamed = forget(&wanted, &mut sends, &mut list_of);
-        if let Some(renamed) = &renamed {
-            for edge in nodes.iter_mut().flat_map(|classes| &mut classes.edges) {
-                edge.sends = renamed[edge.sends as usize];
+                for classes in nodes.iter_mut() {
+                    classes.edges.retain(|edge| edge.from != edge.to || edge.sends != 0);
+                }
             }
-            for classes in &mut nodes {
-                classes.edges.retain(|edge| edge.from != edge.to || edge.sends != 0);
+            if after == before && renamed.is_none() {
+                return;
             }
-        }
-        if after == before && renamed.is_none() {
-            return Reduced { nodes, sends, list_of };
         }
     }
 }
@@ -116,7 +142,9 @@ fn forget(
     let mut lists = Numbers::default();
     let renamed: Vec<u32> = sends
         .iter()
-        .map(|list| lists.of(list.iter().copied().filter(|m| wanted.contains(m)).collect::<Vec<_>>()))
+        .map(|list| {
+            lists.of(list.iter().copied().filter(|m| wanted.contains(m)).collect::<Vec<_>>())
+        })
         .collect();
     *sends = lists.values.iter().map(|list| Vec::clone(list)).collect();
     list_of.iter_mut().for_each(|list| *list = renamed[*list as usize]);
@@ -225,7 +253,8 @@ fn refine(classes: &Classes, successors: &Successors) -> Vec<u32> {
                     let edge = &classes.edges[edge as usize];
                     (edge.need, class_of[edge.to as usize], edge.sends)
                 });
-                let mut edges: Vec<_> = edges.filter(|edge| edge.1 != mine || edge.2 != 0).collect();
+                let mut edges: Vec<_> =
+                    edges.filter(|edge| edge.1 != mine || edge.2 != 0).collect();
                 edges.sort_unstable();
                 edges.dedup();
                 let next = known.len() as u32;

@@ -122,9 +122,8 @@ impl Claims<'_> {
     fn look_into(&mut self, at: usize) {
         let (first, second, sent) = self.claims[at].0;
         let (classes, successors) = (self.classes, self.successors);
-        let edges = |class: u32| {
-            successors.of(class).iter().map(move |&edge| classes.edges[edge as usize])
-        };
+        let edges =
+            |class: u32| successors.of(class).iter().map(move |&edge| classes.edges[edge as usize]);
         let mut on = Vec::new();
         for edge in edges(first) {
             let mut ways = Vec::new();
