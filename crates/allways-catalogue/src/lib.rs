@@ -11,8 +11,10 @@
 //! ```
 
 mod accumulator;
+mod chain;
 mod history;
 mod lock;
+mod overlay;
 mod parameters;
 mod paxos;
 mod paxos_register;
@@ -124,7 +126,9 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        chain::ENTRY,
         lock::ENTRY,
+        overlay::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,
