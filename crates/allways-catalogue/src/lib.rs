@@ -14,6 +14,7 @@ mod accumulator;
 mod chain;
 mod history;
 mod lock;
+mod one_paxos;
 mod overlay;
 mod parameters;
 mod paxos;
@@ -128,6 +129,7 @@ pub fn entries() -> &'static [Entry] {
         accumulator::ENTRY,
         chain::ENTRY,
         lock::ENTRY,
+        one_paxos::ENTRY,
         overlay::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,

@@ -1,0 +1,332 @@
+//! 1Paxos: consensus with a single acceptor, as the LMC paper checks it (section 5.6).
+//!
+//! A leader proposes a value to the one active acceptor. The acceptor accepts the first that it
+//! gets and tells all nodes; who is told has chosen. So what an acceptor accepts is chosen at that
+//! moment, and all that is ever accepted must be the same. Leader and acceptor are different nodes;
+//! at first they are nodes 0 and 1. Which ones they are later is agreed on through a utility, a log
+//! of entries with an instance of Paxos for each (`utility.rs`). The number of entries is the epoch.
+//! When the failure detector suspects somebody, which it may do wrongly:
+//!
+//! - A node with neither role inserts a `LeaderChange`: it wants to lead. Once that is agreed on it
+//!   asks the acceptor, which promises to take nothing from earlier epochs and reports what it has
+//!   accepted. Before that promise a leader neither proposes nor replaces the acceptor: the leader
+//!   before it may still be proposing.
+//! - The leader inserts an `AcceptorChange`, with the value that it has proposed or knows to be
+//!   accepted. After the promise the old acceptor can accept nothing else: no other leader asks
+//!   it, unless its entry came first, and then this one is not inserted. And the leader proposes
+//!   nothing until its entry is agreed on; it then proposes that value to the new acceptor. Who
+//!   leads after it proposes the value, too, if the new acceptor has not accepted it yet.
+//! - The acceptor does nothing: it must not lead.
+//!
+//! So the old acceptor and the new one accept the same. The bug `hasty-change` does not wait for
+//! the promise. The bug `acceptor-init` is the one that was found in the paper's implementation:
+//! every node initialises the acceptor to the first member and not to the second, with `++` on the
+//! wrong side. Whoever becomes leader gets the right one from the utility, so only node 0 is wrong
+//! for long: it proposes to itself, accepts, and chooses.
+//!
+//! One value is agreed on. A node acts on entries in the order of the log, each once, and what
+//! comes too early waits in the network. A value that a node shall propose waits until it leads.
+//! Nobody tries twice to insert an entry in the same place: a log that others extended
+//! may have changed the roles that the suspicion was about.
+
+mod utility;
+
+use crate::{Bug, Kind, Parameter, Parameters};
+use allways::prelude::*;
+use allways::{Checkable, Error, Kinds};
+use utility::{Entry, Instance, Utility};
+
+pub(crate) const ENTRY: crate::Entry = crate::Entry {
+    name: "one-paxos",
+    about: "1Paxos: one acceptor, replaced through a utility that is Paxos (LMC paper, section 5.6)",
+    parameters: &[
+        Parameter {
+            name: "nodes",
+            about: "how many nodes there are",
+            kind: Kind::Number { default: 3, min: 3, max: 5 },
+        },
+        Parameter {
+            name: "proposals",
+            about: "how many nodes are to propose a value, in the order first, last, second, ...",
+            kind: Kind::Number { default: 2, min: 1, max: 5 },
+        },
+        Parameter {
+            name: "suspicions",
+            about: "how often the failure detector suspects somebody, at the last node twice, then at the first",
+            kind: Kind::Number { default: 2, min: 0, max: 4 },
+        },
+    ],
+    bugs: &[
+        Bug {
+            name: ACCEPTOR_INIT,
+            about: "every node takes the first member for the acceptor at first, as well as for the leader",
+            defaults: &[("nodes", "3"), ("proposals", "2"), ("suspicions", "1")],
+        },
+        Bug {
+            name: HASTY_CHANGE,
+            about: "a leader replaces the acceptor before it knows what that has accepted",
+            defaults: &[("nodes", "3"), ("proposals", "2"), ("suspicions", "2")],
+        },
+    ],
+    make,
+};
+
+const ACCEPTOR_INIT: &str = "acceptor-init";
+const HASTY_CHANGE: &str = "hasty-change";
+
+type Value = char;
+/// How many entries of the utility are known.
+type Epoch = u8;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct OnePaxos {
+    utility: Utility,
+    /// The active acceptor, as far as this node knows.
+    acceptor: Id,
+    lead: Lead,
+    /// The value that it shall propose when it leads.
+    wanted: Option<Value>,
+    /// As an acceptor: it takes nothing from epochs before this one.
+    promised: Epoch,
+    /// As an acceptor: the value that it has accepted.
+    accepted: Option<Value>,
+    chosen: Option<Value>,
+    hasty_change: bool,
+}
+
+/// What a node is as a leader.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Lead {
+    /// It does not lead.
+    No,
+    /// It waits for the acceptor's promise.
+    Preparing,
+    /// It knows that the acceptor accepts this alone, or what it will propose.
+    Ready(Option<Value>),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+enum Msg {
+    /// A new leader asks the acceptor to promise.
+    Prepare(Epoch),
+    Promise(Epoch, Option<Value>),
+    Propose(Epoch, Value),
+    Learn(Value),
+    /// What the instances of the utility say to each other, by the place of the entry.
+    UtilityPrepare(Instance),
+    UtilityPromise(Instance, Option<Accepted>),
+    UtilityAccept(Instance, Entry),
+    UtilityAccepted(Instance),
+    /// The entry in this place.
+    Decided(Epoch, Entry),
+}
+
+/// What an acceptor of the utility has accepted: the ballot and the entry.
+type Accepted = (utility::Ballot, Entry);
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+enum Call {
+    /// Propose this value.
+    Propose(Value),
+    /// The failure detector suspects the leader or, at the leader, the acceptor.
+    Suspect,
+}
+
+impl OnePaxos {
+    fn new(id: usize, bug: Option<&'static str>) -> Self {
+        let utility = Utility::new();
+        let initialised_to = if bug == Some(ACCEPTOR_INIT) { 0 } else { 1 };
+        OnePaxos {
+            utility,
+            acceptor: Id::new(initialised_to),
+            // Nothing can have been accepted before the first leader.
+            lead: if id == 0 { Lead::Ready(None) } else { Lead::No },
+            wanted: None,
+            promised: 0,
+            accepted: None,
+            chosen: None,
+            hasty_change: bug == Some(HASTY_CHANGE),
+        }
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.utility.place()
+    }
+
+    fn suspect(&mut self, cx: &mut Cx<'_, Self>) {
+        let entry = match self.lead {
+            Lead::No if cx.id() == self.utility.acceptor() => return,
+            Lead::No => Entry::LeaderChange(cx.id()),
+            Lead::Preparing if !self.hasty_change => return,
+            Lead::Preparing => self.acceptor_change(None, cx),
+            Lead::Ready(value) => self.acceptor_change(value, cx),
+        };
+        self.utility.insert(entry, cx);
+    }
+
+    /// The first node without a role becomes the acceptor.
+    fn acceptor_change(&self, value: Option<Value>, cx: &Cx<'_, Self>) -> Entry {
+        let roles = [cx.id(), self.utility.acceptor()];
+        let free = (0..cx.nodes()).map(Id::new).find(|node| !roles.contains(node));
+        Entry::AcceptorChange(free.expect("three nodes or more"), value)
+    }
+
+    /// Proposes what it wants to, if it may.
+    fn propose_wanted(&mut self, cx: &mut Cx<'_, Self>) {
+        if self.lead == Lead::Ready(None) && !self.utility.is_inserting() {
+            if let Some(value) = self.wanted.take() {
+                self.propose(value, cx);
+            }
+        }
+    }
+
+    fn propose(&mut self, value: Value, cx: &mut Cx<'_, Self>) {
+        self.lead = Lead::Ready(Some(value));
+        self.wanted = None;
+        cx.send(self.acceptor, Msg::Propose(self.epoch(), value));
+    }
+
+    /// The utility has a new entry.
+    fn on_entry(&mut self, entry: Entry, cx: &mut Cx<'_, Self>) {
+        self.utility.append(entry);
+        self.acceptor = self.utility.acceptor();
+        match (entry, self.lead) {
+            (Entry::LeaderChange(leader), _) if leader == cx.id() => {
+                self.lead = Lead::Preparing;
+                cx.send(self.acceptor, Msg::Prepare(self.epoch()));
+            }
+            (Entry::LeaderChange(_), _) => self.lead = Lead::No,
+            (Entry::AcceptorChange(_, _), Lead::No) => {}
+            // Only the leader replaces the acceptor, so this one is its own.
+            (Entry::AcceptorChange(_, Some(value)), _) => self.propose(value, cx),
+            (Entry::AcceptorChange(_, None), _) => {
+                self.lead = Lead::Ready(None);
+                self.propose_wanted(cx);
+            }
+        }
+    }
+
+    fn on_promise(&mut self, epoch: Epoch, accepted: Option<Value>, cx: &mut Cx<'_, Self>) {
+        if self.lead != Lead::Preparing || epoch != self.epoch() {
+            return;
+        }
+        match (accepted, self.utility.carried()) {
+            // What the only acceptor has accepted is chosen.
+            (Some(value), _) => {
+                self.lead = Lead::Ready(Some(value));
+                self.learn(value);
+            }
+            (None, Some(value)) => self.propose(value, cx),
+            (None, None) => {
+                self.lead = Lead::Ready(None);
+                self.propose_wanted(cx);
+            }
+        }
+    }
+
+    /// Chooses a value, unless it has; there is nothing left to propose.
+    fn learn(&mut self, value: Value) {
+        self.chosen.get_or_insert(value);
+        self.wanted = None;
+    }
+}
+
+impl Node for OnePaxos {
+    type Msg = Msg;
+    type Timer = Never;
+    type Call = Call;
+    type Output = Never;
+
+    fn on_call(&mut self, call: Call, cx: &mut Cx<'_, Self>) {
+        match call {
+            Call::Propose(value) => {
+                if self.chosen.is_none() {
+                    self.wanted = Some(value);
+                    self.propose_wanted(cx);
+                }
+            }
+            Call::Suspect => self.suspect(cx),
+        }
+    }
+
+    fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Self>) {
+        match msg {
+            Msg::Prepare(epoch) => {
+                if epoch > self.promised {
+                    self.promised = epoch;
+                    cx.send(from, Msg::Promise(epoch, self.accepted));
+                }
+            }
+            Msg::Promise(epoch, accepted) => self.on_promise(epoch, accepted, cx),
+            Msg::Propose(epoch, value) => {
+                if epoch >= self.promised && self.accepted.is_none() {
+                    self.promised = epoch;
+                    self.accepted = Some(value);
+                    cx.broadcast_with_self(Msg::Learn(value));
+                }
+            }
+            Msg::Learn(value) => self.learn(value),
+            Msg::UtilityPrepare(instance) => self.utility.on_prepare(from, instance, cx),
+            Msg::UtilityPromise(instance, accepted) => {
+                self.utility.on_promise(from, instance, accepted, cx);
+            }
+            Msg::UtilityAccept(instance, entry) => {
+                self.utility.on_accept(from, instance, entry, cx);
+            }
+            Msg::UtilityAccepted(instance) => {
+                if let Some(entry) = self.utility.on_accepted(from, instance, cx) {
+                    self.on_entry(entry, cx);
+                }
+            }
+            Msg::Decided(place, entry) => {
+                if place == self.epoch() {
+                    self.on_entry(entry, cx);
+                }
+            }
+        }
+    }
+}
+
+/// The nodes that propose: first, last, then the others.
+fn proposers(nodes: usize, proposals: usize) -> impl Iterator<Item = usize> {
+    [0, nodes - 1].into_iter().chain(1..nodes - 1).take(proposals)
+}
+
+fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
+    let (nodes, proposals) = (parameters.number("nodes"), parameters.number("proposals"));
+    if proposals > nodes {
+        return Err(Error::System(format!(
+            "`proposals={proposals}` is too many: only {nodes} nodes can propose"
+        )));
+    }
+    let suspicions = parameters.number("suspicions");
+    let at_last = suspicions.min(2);
+    let mut system = System::new((0..nodes).map(|id| OnePaxos::new(id, parameters.bug())))
+        .calls_in_sequence(vec![(nodes - 1, Call::Suspect); at_last])
+        .calls_in_sequence(vec![(0, Call::Suspect); suspicions - at_last])
+        .always("agreement", view(|n: &OnePaxos| n.chosen), |chosen| {
+            chosen.iter().flatten().all_equal()
+        })
+        .sometimes("chosen", view(|n: &OnePaxos| n.chosen), |chosen| {
+            chosen.iter().any(Option::is_some)
+        });
+    for (node, value) in proposers(nodes, proposals).zip('A'..) {
+        system = system.call(node, Call::Propose(value));
+    }
+    Ok(Box::new(system.expect_kinds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{classic, counts};
+
+    #[test]
+    fn prints() {
+        for set in [&[("suspicions","0")][..], &[("suspicions","1")], &[]] {
+            println!("{set:?} {:?}", counts("one-paxos", set));
+        }
+        for bug in ["acceptor-init", "hasty-change"] {
+            println!("{}", classic("one-paxos", &[("bug", bug)]));
+        }
+    }
+}
