@@ -94,8 +94,7 @@ fn in_order(received: &[Vec<Number>]) -> bool {
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let (nodes, messages) = (parameters.number("nodes"), parameters.number("messages"));
-    let node =
-        Chain { received: Vec::new(), overtaking: parameters.bug() == Some(OVERTAKING) };
+    let node = Chain { received: Vec::new(), overtaking: parameters.bug() == Some(OVERTAKING) };
     let system = System::new(vec![node; nodes])
         .calls_in_sequence(vec![(0, Send); messages])
         .always("in order", view(|n: &Chain| n.received.clone()), in_order)

@@ -47,32 +47,70 @@ pub(crate) const ENTRY: crate::Entry = crate::Entry {
         },
         Parameter {
             name: "proposals",
-            about: "how many nodes are to propose a value, in the order first, last, second, ...",
+            about: "how many nodes shall propose a value: the first, the last if it suspects, the second, and so on",
             kind: Kind::Number { default: 2, min: 1, max: 5 },
         },
         Parameter {
-            name: "suspicions",
-            about: "how often the failure detector suspects somebody, at the last node twice, then at the first",
-            kind: Kind::Number { default: 2, min: 0, max: 4 },
+            name: LAST,
+            about: "how often the last node suspects the leader or, if it leads, the acceptor",
+            kind: Kind::Number { default: 1, min: 0, max: 3 },
+        },
+        Parameter {
+            name: FIRST,
+            about: "how often the first node does, which leads at first",
+            kind: Kind::Number { default: 0, min: 0, max: 3 },
+        },
+        Parameter {
+            name: SECOND,
+            about: "how often the second node does, which is the acceptor at first",
+            kind: Kind::Number { default: 0, min: 0, max: 3 },
         },
     ],
     bugs: &[
         Bug {
             name: ACCEPTOR_INIT,
-            about: "every node takes the first member for the acceptor at first, as well as for the leader",
-            defaults: &[("nodes", "3"), ("proposals", "2"), ("suspicions", "1")],
+            about: "every node takes the first member for the acceptor at first, not the second",
+            defaults: &[
+                ("nodes", "3"),
+                ("proposals", "2"),
+                (LAST, "1"),
+                (FIRST, "0"),
+                (SECOND, "0"),
+            ],
+        },
+        Bug {
+            name: EMPTY_CHANGE,
+            about: "a leader replaces the acceptor without a word about what it has proposed",
+            defaults: &[
+                ("nodes", "3"),
+                ("proposals", "2"),
+                (LAST, "0"),
+                (FIRST, "1"),
+                (SECOND, "1"),
+            ],
         },
         Bug {
             name: HASTY_CHANGE,
             about: "a leader replaces the acceptor before it knows what that has accepted",
-            defaults: &[("nodes", "3"), ("proposals", "2"), ("suspicions", "2")],
+            defaults: &[
+                ("nodes", "3"),
+                ("proposals", "2"),
+                (LAST, "2"),
+                (FIRST, "0"),
+                (SECOND, "0"),
+            ],
         },
     ],
     make,
 };
 
 const ACCEPTOR_INIT: &str = "acceptor-init";
+const EMPTY_CHANGE: &str = "empty-change";
 const HASTY_CHANGE: &str = "hasty-change";
+
+const LAST: &str = "last-suspects";
+const FIRST: &str = "first-suspects";
+const SECOND: &str = "second-suspects";
 
 type Value = char;
 /// How many entries of the utility are known.
@@ -91,7 +129,7 @@ struct OnePaxos {
     /// As an acceptor: the value that it has accepted.
     accepted: Option<Value>,
     chosen: Option<Value>,
-    hasty_change: bool,
+    bug: Option<&'static str>,
 }
 
 /// What a node is as a leader.
@@ -145,7 +183,7 @@ impl OnePaxos {
             promised: 0,
             accepted: None,
             chosen: None,
-            hasty_change: bug == Some(HASTY_CHANGE),
+            bug,
         }
     }
 
@@ -157,7 +195,7 @@ impl OnePaxos {
         let entry = match self.lead {
             Lead::No if cx.id() == self.utility.acceptor() => return,
             Lead::No => Entry::LeaderChange(cx.id()),
-            Lead::Preparing if !self.hasty_change => return,
+            Lead::Preparing if self.bug != Some(HASTY_CHANGE) => return,
             Lead::Preparing => self.acceptor_change(None, cx),
             Lead::Ready(value) => self.acceptor_change(value, cx),
         };
@@ -168,6 +206,7 @@ impl OnePaxos {
     fn acceptor_change(&self, value: Option<Value>, cx: &Cx<'_, Self>) -> Entry {
         let roles = [cx.id(), self.utility.acceptor()];
         let free = (0..cx.nodes()).map(Id::new).find(|node| !roles.contains(node));
+        let value = value.filter(|_| self.bug != Some(EMPTY_CHANGE));
         Entry::AcceptorChange(free.expect("three nodes or more"), value)
     }
 
@@ -287,9 +326,11 @@ impl Node for OnePaxos {
     }
 }
 
-/// The nodes that propose: first, last, then the others.
-fn proposers(nodes: usize, proposals: usize) -> impl Iterator<Item = usize> {
-    [0, nodes - 1].into_iter().chain(1..nodes - 1).take(proposals)
+/// The nodes that propose: the first, those that may lead later, then the others.
+fn proposers(nodes: usize, last_suspects: bool) -> impl Iterator<Item = usize> {
+    let last = nodes - 1;
+    let (sooner, later) = if last_suspects { (Some(last), None) } else { (None, Some(last)) };
+    [0].into_iter().chain(sooner).chain(1..last).chain(later)
 }
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
@@ -299,18 +340,19 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             "`proposals={proposals}` is too many: only {nodes} nodes can propose"
         )));
     }
-    let suspicions = parameters.number("suspicions");
-    let at_last = suspicions.min(2);
+    let suspect = |node, how_often| vec![(node, Call::Suspect); parameters.number(how_often)];
     let mut system = System::new((0..nodes).map(|id| OnePaxos::new(id, parameters.bug())))
-        .calls_in_sequence(vec![(nodes - 1, Call::Suspect); at_last])
-        .calls_in_sequence(vec![(0, Call::Suspect); suspicions - at_last])
+        .calls_in_sequence(suspect(nodes - 1, LAST))
+        .calls_in_sequence(suspect(0, FIRST))
+        .calls_in_sequence(suspect(1, SECOND))
         .always("agreement", view(|n: &OnePaxos| n.chosen), |chosen| {
             chosen.iter().flatten().all_equal()
         })
         .sometimes("chosen", view(|n: &OnePaxos| n.chosen), |chosen| {
             chosen.iter().any(Option::is_some)
         });
-    for (node, value) in proposers(nodes, proposals).zip('A'..) {
+    let order = proposers(nodes, parameters.number(LAST) > 0);
+    for (node, value) in order.take(proposals).zip('A'..) {
         system = system.call(node, Call::Propose(value));
     }
     Ok(Box::new(system.expect_kinds()))
@@ -318,15 +360,83 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::{FIRST, LAST, SECOND};
     use crate::tests::{classic, counts};
+    use allways::{Options, Outcome};
+
+    /// The outcome of breadth-first search.
+    fn check(set: &[(&str, &str)]) -> Outcome {
+        let system = crate::find("one-paxos").unwrap().build(set).unwrap();
+        system.check_with(&Options::default()).unwrap()
+    }
 
     #[test]
-    fn prints() {
-        for set in [&[("suspicions","0")][..], &[("suspicions","1")], &[]] {
-            println!("{set:?} {:?}", counts("one-paxos", set));
+    fn one_leader_and_one_acceptor_agree() {
+        assert_eq!(counts("one-paxos", &[(LAST, "0")]), (20, 35));
+        assert_eq!(counts("one-paxos", &[(LAST, "0"), ("proposals", "3")]), (40, 81));
+        assert_eq!(counts("one-paxos", &[(LAST, "0"), ("nodes", "5")]), (68, 183));
+    }
+
+    #[test]
+    fn a_new_leader_agrees() {
+        assert_eq!(counts("one-paxos", &[]), (5_732, 18_917));
+    }
+
+    /// The last node takes over and replaces the acceptor; it takes over while the first replaces
+    /// the acceptor; the first replaces the acceptor, and the old one takes over.
+    #[test]
+    fn a_new_acceptor_agrees() {
+        for (last, first, second, proposals, states) in [
+            ("2", "0", "0", "2", 258_692),
+            ("1", "1", "0", "2", 761_436),
+            ("0", "1", "1", "2", 508_204),
+        ] {
+            let set = [(LAST, last), (FIRST, first), (SECOND, second), ("proposals", proposals)];
+            let outcome = check(&set);
+            assert!(outcome.assert_holds().complete);
+            assert_eq!(outcome.statistics.unique_states, Some(states), "{set:?}");
         }
-        for bug in ["acceptor-init", "hasty-change"] {
-            println!("{}", classic("one-paxos", &[("bug", bug)]));
+    }
+
+    #[test]
+    fn only_nodes_propose() {
+        let error = crate::find("one-paxos").unwrap().build(&[("proposals", "4")]).err().unwrap();
+        assert!(error.to_string().contains("only 3 nodes can propose"), "{error}");
+    }
+
+    /// The paper's scenario, in which others than node 0 choose what the right acceptor accepts,
+    /// and node 0 what it accepts itself.
+    #[test]
+    fn who_takes_the_first_for_the_acceptor_chooses_alone() {
+        let outcome = classic("one-paxos", &[("bug", "acceptor-init")]);
+        assert_eq!(outcome.assert_violated("agreement").run.events.len(), 13);
+    }
+
+    #[test]
+    fn without_another_leader_or_another_value_nobody_else_chooses() {
+        for set in [(LAST, "0"), ("proposals", "1")] {
+            classic("one-paxos", &[("bug", "acceptor-init"), set]).assert_holds();
+        }
+    }
+
+    #[test]
+    fn who_replaces_the_acceptor_in_haste_or_in_silence_loses_what_was_chosen() {
+        for (bug, length) in [("hasty-change", 17), ("empty-change", 19)] {
+            let outcome = check(&[("bug", bug)]);
+            assert_eq!(outcome.assert_violated("agreement").run.events.len(), length, "{bug}");
+        }
+    }
+
+    #[test]
+    fn haste_and_silence_need_two_entries_and_two_values() {
+        for (bug, set) in [
+            ("hasty-change", (LAST, "1")),
+            ("hasty-change", ("proposals", "1")),
+            ("empty-change", (FIRST, "0")),
+            ("empty-change", (SECOND, "0")),
+            ("empty-change", ("proposals", "1")),
+        ] {
+            check(&[("bug", bug), set]).assert_holds();
         }
     }
 }

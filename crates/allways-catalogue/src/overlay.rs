@@ -35,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Parameter {
             name: "nodes",
             about: "how many nodes there are with the root",
-            kind: Kind::Number { default: 4, min: 2, max: 7 },
+            kind: Kind::Number { default: 5, min: 2, max: 7 },
         },
         Parameter {
             name: "degree",
@@ -50,13 +50,13 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     bugs: &[
         Bug {
-            name: LATE_SIBLING,
-            about: "a node that is told of a sibling notes it, even if it is its child by then",
+            name: KEPT_SIBLING,
+            about: "a node that adopts a sibling does not strike it off its siblings",
             defaults: &[("nodes", "3"), ("degree", "2"), ("moves", "1")],
         },
         Bug {
-            name: KEPT_SIBLING,
-            about: "a node that adopts a sibling does not strike it off its siblings",
+            name: LATE_SIBLING,
+            about: "a node that is told of a sibling notes it, even if it is its child by then",
             defaults: &[("nodes", "3"), ("degree", "2"), ("moves", "1")],
         },
         Bug {
@@ -68,8 +68,8 @@ pub(crate) const ENTRY: Entry = Entry {
     make,
 };
 
-const LATE_SIBLING: &str = "late-sibling";
 const KEPT_SIBLING: &str = "kept-sibling";
+const LATE_SIBLING: &str = "late-sibling";
 const RESTLESS_PARENT: &str = "restless-parent";
 
 const ROOT: usize = 0;
@@ -227,8 +227,10 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let mut system = System::new(vec![node; nodes])
         .always(
             "children and siblings are disjoint",
-            view(|n: &Overlay| n.children.intersection(&n.siblings).copied().collect()),
-            |both: &[BTreeSet<Id>]| both.iter().all(BTreeSet::is_empty),
+            view(|n: &Overlay| (n.children.clone(), n.siblings.clone())),
+            |nodes: &[(BTreeSet<Id>, BTreeSet<Id>)]| {
+                nodes.iter().all(|(children, siblings)| children.is_disjoint(siblings))
+            },
         )
         .always("no two nodes are each other's parent", view(|n: &Overlay| n.parent), no_pair)
         .sometimes("all have joined", view(|n: &Overlay| n.parent.is_some()), |joined| {
@@ -246,12 +248,59 @@ mod tests {
     use crate::tests::{classic, counts};
 
     #[test]
-    fn prints() {
-        for set in [&[][..], &[("nodes","3")], &[("nodes","3"),("moves","2")], &[("moves","0")],&[("nodes","3"),("degree","1"),("moves","2")]] {
-            println!("{set:?} {:?}", counts("overlay", set));
+    fn children_and_siblings_are_disjoint_by_default() {
+        assert_eq!(counts("overlay", &[]), (14_033, 37_441));
+    }
+
+    #[test]
+    fn so_they_are_in_other_trees() {
+        for (nodes, degree, moves, expected) in [
+            ("2", "1", "1", (7, 7)),
+            ("3", "2", "0", (23, 35)),
+            ("3", "2", "1", (60, 94)),
+            ("3", "2", "2", (141, 235)),
+            ("3", "1", "2", (58, 77)),
+            ("4", "2", "1", (786, 1_634)),
+            ("4", "2", "3", (7_154, 14_074)),
+            ("4", "1", "3", (599, 973)),
+            ("4", "3", "3", (19_200, 50_443)),
+        ] {
+            let set = [("nodes", nodes), ("degree", degree), ("moves", moves)];
+            assert_eq!(counts("overlay", &set), expected, "{set:?}");
         }
-        for bug in ["late-sibling","kept-sibling","restless-parent"] {
-            println!("{}", classic("overlay", &[("bug", bug)]));
+    }
+
+    #[test]
+    fn the_root_does_not_move() {
+        let overlay = crate::find("overlay").unwrap();
+        let error = overlay.build(&[("nodes", "3"), ("moves", "3")]).err().unwrap();
+        assert!(error.to_string().contains("only 2 nodes can move"), "{error}");
+    }
+
+    #[test]
+    fn a_sibling_that_is_adopted_is_both() {
+        for (bug, length) in [("kept-sibling", 9), ("late-sibling", 10)] {
+            let outcome = classic("overlay", &[("bug", bug)]);
+            let violation = outcome.assert_violated("children and siblings are disjoint");
+            assert_eq!(violation.run.events.len(), length, "{bug}");
         }
+    }
+
+    #[test]
+    fn two_that_move_at_once_adopt_each_other() {
+        let outcome = classic("overlay", &[("bug", "restless-parent")]);
+        let violation = outcome.assert_violated("no two nodes are each other's parent");
+        assert_eq!(violation.run.events.len(), 14);
+    }
+
+    /// Without a move nobody is adopted twice, and an only child has no siblings.
+    #[test]
+    fn every_bug_takes_moves_and_two_children() {
+        for bug in ["kept-sibling", "late-sibling", "restless-parent"] {
+            for set in [("moves", "0"), ("degree", "1")] {
+                classic("overlay", &[("bug", bug), set]).assert_holds();
+            }
+        }
+        classic("overlay", &[("bug", "restless-parent"), ("moves", "1")]).assert_holds();
     }
 }

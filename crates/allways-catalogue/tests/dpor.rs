@@ -32,7 +32,7 @@ fn every_reduction_finds_every_bug() {
             found += 1;
         }
     }
-    assert_eq!(found, 18);
+    assert_eq!(found, 25);
 }
 
 #[test]
@@ -51,6 +51,8 @@ fn every_reduction_makes_so_many_runs_and_transitions() {
     // Runs to their end, and transitions.
     let systems = [
         ("accumulator", [(18, 81), (18, 81), (18, 81)]),
+        ("chain", [(1, 15), (1, 15), (1, 15)]),
+        ("overlay", [(0, 0), (0, 0), (0, 0)]),
         ("paxos", [(29_088, 71_321), (162, 13_373), (29_088, 80_674)]),
         ("paxos-register", [(1_672, 11_556), (1_268, 8_859), (1_672, 11_217)]),
         ("register", [(1_296, 3_262), (18, 1_702), (1_296, 2_726)]),

@@ -48,8 +48,15 @@ pub(super) struct Utility {
 enum Attempt {
     None,
     /// It waits for promises; the highest that was accepted, or its own entry.
-    Preparing { own: Entry, highest: Option<Accepted>, promised_by: BTreeSet<Id> },
-    Accepting { entry: Entry, accepted_by: BTreeSet<Id> },
+    Preparing {
+        own: Entry,
+        highest: Option<Accepted>,
+        promised_by: BTreeSet<Id>,
+    },
+    Accepting {
+        entry: Entry,
+        accepted_by: BTreeSet<Id>,
+    },
 }
 
 impl Utility {
