@@ -18,11 +18,12 @@
 //!   leads after it proposes the value, too, if the new acceptor has not accepted it yet.
 //! - The acceptor does nothing: it must not lead.
 //!
-//! So the old acceptor and the new one accept the same. The bug `hasty-change` does not wait for
-//! the promise. The bug `acceptor-init` is the one that was found in the paper's implementation:
-//! every node initialises the acceptor to the first member and not to the second, with `++` on the
-//! wrong side. Whoever becomes leader gets the right one from the utility, so only node 0 is wrong
-//! for long: it proposes to itself, accepts, and chooses.
+//! So the old acceptor and the new one accept the same. Two bugs are ours: `hasty-change` does not
+//! wait for the promise, and the entries of `empty-change` have no value. The bug `acceptor-init`
+//! is the one that was found in the paper's implementation: every node initialises the acceptor to
+//! the first member and not to the second, with `++` on the wrong side. Whoever becomes leader gets
+//! the right one from the utility, so only node 0 is wrong for long: it proposes to itself,
+//! accepts, and chooses.
 //!
 //! One value is agreed on. A node acts on entries in the order of the log, each once, and what
 //! comes too early waits in the network. A value that a node shall propose waits until it leads.
@@ -139,7 +140,8 @@ enum Lead {
     No,
     /// It waits for the acceptor's promise.
     Preparing,
-    /// It knows that the acceptor accepts this alone, or what it will propose.
+    /// The acceptor has accepted this, or will accept nothing else; `None`, it has accepted
+    /// nothing and waits for the proposal of this leader.
     Ready(Option<Value>),
 }
 
@@ -383,7 +385,9 @@ mod tests {
     }
 
     /// The last node takes over and replaces the acceptor; it takes over while the first replaces
-    /// the acceptor; the first replaces the acceptor, and the old one takes over.
+    /// the acceptor; the first replaces the acceptor, and the old one takes over. Each step of the
+    /// protocol that keeps it safe is needed in one of these. They are too large for the classic
+    /// search.
     #[test]
     fn a_new_acceptor_agrees() {
         for (last, first, second, proposals, states) in [
