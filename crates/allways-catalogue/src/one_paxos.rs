@@ -214,10 +214,9 @@ impl OnePaxos {
 
     /// Proposes what it wants to, if it may.
     fn propose_wanted(&mut self, cx: &mut Cx<'_, Self>) {
-        if self.lead == Lead::Ready(None) && !self.utility.is_inserting() {
-            if let Some(value) = self.wanted.take() {
-                self.propose(value, cx);
-            }
+        let may = self.lead == Lead::Ready(None) && !self.utility.is_inserting();
+        if may && let Some(value) = self.wanted.take() {
+            self.propose(value, cx);
         }
     }
 
