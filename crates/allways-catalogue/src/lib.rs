@@ -11,8 +11,11 @@
 //! ```
 
 mod accumulator;
+mod chain;
 mod history;
 mod lock;
+mod one_paxos;
+mod overlay;
 mod parameters;
 mod paxos;
 mod paxos_register;
@@ -124,7 +127,10 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        chain::ENTRY,
         lock::ENTRY,
+        one_paxos::ENTRY,
+        overlay::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,

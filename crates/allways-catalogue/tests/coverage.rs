@@ -9,7 +9,8 @@ fn check(name: &str, options: &Options) -> Outcome {
 }
 
 /// Small enough for the classic search.
-const SMALL: [&str; 5] = ["accumulator", "paxos", "paxos-register", "tree", "two-phase-commit"];
+const SMALL: [&str; 7] =
+    ["accumulator", "chain", "one-paxos", "paxos", "paxos-register", "tree", "two-phase-commit"];
 
 #[test]
 fn what_is_never_taken_is_known() {

@@ -129,6 +129,25 @@ mod exact_counts {
     }
 
     #[test]
+    fn chain() {
+        counts_of_all("chain", &[], (56, 106));
+        counts_of_all("chain", &[("nodes", "3"), ("messages", "9")], (220, 496));
+    }
+
+    #[test]
+    fn overlay() {
+        counts_of_all("overlay", &[], (14_033, 37_441));
+        let all_move = [("nodes", "4"), ("moves", "3")];
+        counts_of_all("overlay", &all_move, (7_154, 14_074));
+    }
+
+    #[test]
+    fn one_paxos() {
+        counts_of_all("one-paxos", &[("last-suspects", "0")], (20, 35));
+        counts_of_all("one-paxos", &[], (5_732, 18_917));
+    }
+
+    #[test]
     fn lock() {
         let crash = [("crashes", "1"), ("drops", "0"), ("duplications", "0")];
         counts_of_all("lock", &crash, (6_674, 15_351));
@@ -174,6 +193,11 @@ mod exact_counts {
     #[test]
     fn larger_systems() {
         counts_of_large("lock", &[], (50_930, 136_235));
+        counts_of_large("one-paxos", &[("last-suspects", "2")], (258_692, 877_529));
+        let old_acceptor_leads =
+            [("last-suspects", "0"), ("first-suspects", "1"), ("second-suspects", "1")];
+        counts_of_large("one-paxos", &old_acceptor_leads, (508_204, 1_997_017));
+        counts_of_large("overlay", &[("moves", "2")], (64_122, 166_965));
         counts_of_large("primary-backup", &[], (29_751, 96_386));
         counts_of_large("zab", &[], (86_395, 298_360));
         counts_of_large("zab", &[("history", "counted")], (316_738, 1_146_046));
@@ -212,13 +236,22 @@ const fn known(
     Known { name, bug, property, shortest, cost }
 }
 
+const DISJOINT: &str = "children and siblings are disjoint";
+
 const BUGS: &[Known] = &[
     known("accumulator", "forward-first", "no secondary is ahead", 3, Cost::Cheap),
     known("accumulator", "forward-sum", "no secondary is ahead", 5, Cost::Cheap),
+    known("chain", "overtaking", "in order", 3, Cost::Cheap),
     known("lock", "duplicate-grants", "every client gets its turn", 8, Cost::Cheap),
     known("lock", "lost-release", "every client gets its turn", 7, Cost::Cheap),
     known("lock", "no-fencing", "writes in the order of tokens", 8, Cost::Cheap),
     known("lock", "unpersisted-token", "one client a token", 6, Cost::Cheap),
+    known("one-paxos", "acceptor-init", "agreement", 13, Cost::Cheap),
+    known("one-paxos", "empty-change", "agreement", 19, Cost::Dear),
+    known("one-paxos", "hasty-change", "agreement", 17, Cost::Dear),
+    known("overlay", "kept-sibling", DISJOINT, 9, Cost::Cheap),
+    known("overlay", "late-sibling", DISJOINT, 10, Cost::Cheap),
+    known("overlay", "restless-parent", "no two nodes are each other's parent", 14, Cost::Cheap),
     known("paxos", "last-promise", "agreement", 18, Cost::VeryDear),
     known("paxos-register", "stale-read", "linearizable", 8, Cost::Cheap),
     known("paxos-register", "ignore-promise", "linearizable", 17, Cost::Dear),

@@ -63,6 +63,7 @@ const ROWS: &[Row] = &[
         dfs: (2, &["None", "Some(3)", "Some(4)"]),
         walk: (2, &["None", "Some(4)", "Some(5)"]),
     },
+    alike("chain", "overtaking", 3, (1, &["[1, 2]", "[2]"])),
     alike("lock", "duplicate-grants", 8, (5, SECOND_WAITS)),
     Row {
         system: "lock",
@@ -74,6 +75,33 @@ const ROWS: &[Row] = &[
     },
     alike("lock", "no-fencing", 8, (3, &["[]", "[2, 1]", "[]", "[]"])),
     alike("lock", "unpersisted-token", 6, (2, &["None", "None", "Some(1)", "Some(1)"])),
+    Row {
+        system: "one-paxos",
+        bug: "acceptor-init",
+        events: 13,
+        bfs: (8, &["Some('B')", "Some('A')", "None"]),
+        dfs: (7, &["None", "Some('B')", "Some('A')"]),
+        walk: (9, &["Some('A')", "None", "Some('B')"]),
+    },
+    Row {
+        system: "one-paxos",
+        bug: "empty-change",
+        events: 19,
+        bfs: (13, &["Some('A')", "Some('B')", "None"]),
+        dfs: (13, &["Some('A')", "Some('B')", "None"]),
+        walk: (13, &["None", "Some('B')", "Some('A')"]),
+    },
+    Row {
+        system: "one-paxos",
+        bug: "hasty-change",
+        events: 17,
+        bfs: (11, &["Some('A')", "Some('B')", "None"]),
+        dfs: (10, &["Some('B')", "Some('A')", "None"]),
+        walk: (11, &["None", "Some('A')", "Some('B')"]),
+    },
+    alike("overlay", "kept-sibling", 9, (5, &["({1, 2}, {})", "({2}, {2})", "({}, {})"])),
+    alike("overlay", "late-sibling", 10, (5, &["({1, 2}, {})", "({2}, {2})", "({}, {1})"])),
+    alike("overlay", "restless-parent", 14, (8, &["None", "Some(2)", "Some(1)"])),
     Row {
         system: "paxos",
         bug: "last-promise",
@@ -143,7 +171,7 @@ impl Row {
         match self.bug {
             "last-accepted" => Cost::Dearest,
             "last-promise" => Cost::VeryDear,
-            "ignore-promise" | "any-log" => Cost::Dear,
+            "empty-change" | "hasty-change" | "ignore-promise" | "any-log" => Cost::Dear,
             _ => Cost::Cheap,
         }
     }
