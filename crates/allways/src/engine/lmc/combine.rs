@@ -13,12 +13,11 @@
 
 use super::Stop;
 use super::graph::{Graphs, PANICKED};
+use super::share::share;
 use crate::engine::budget::Budget;
 use crate::model::property::PropertyKind;
 use crate::space::Space;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// More combinations of views than this are not gone through.
 const MAX_COMBINATIONS: usize = 1 << 20;
@@ -143,10 +142,10 @@ pub(super) fn property(
     let mut hits = vec![false; product];
     let mut combination = vec![0; distinct.len()];
     for (number, hit) in hits.iter_mut().enumerate() {
-        if number % 4_096 == 0 {
-            if let Some(bound) = budget.reached(graphs.size() as u64, 0) {
-                return Err(Stop::Bound(bound));
-            }
+        if number.is_multiple_of(4_096)
+            && let Some(bound) = budget.reached(graphs.size() as u64, 0)
+        {
+            return Err(Stop::Bound(bound));
         }
         for (node, views) in distinct.iter().enumerate() {
             combination[node] = views[grid.coordinate(number, node)];
@@ -227,34 +226,12 @@ pub(super) fn general(
         tables.push(Table::new(graphs, property, &states, tested)?);
     }
     let sizes: Vec<usize> = states.iter().map(Vec::len).collect();
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Result<All, Stop>> = Mutex::new(Ok(All { system_states: 0, violating: 0 }));
-    let one = || loop {
-        let first = next.fetch_add(1, Relaxed);
-        if first >= sizes[0] {
-            break;
-        }
-        let found = with_first(graphs, &tables, &sizes, first, budget);
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *done, found) {
-            (Ok(all), Ok(found)) => {
-                all.system_states += found.system_states;
-                all.violating += found.violating;
-            }
-            (Ok(_), Err(stop)) => *done = Err(stop),
-            (Err(_), _) => {}
-        }
-        if done.is_err() {
-            break;
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(one);
-        }
-        one();
-    });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let with_each = |first: usize| with_first(graphs, &tables, &sizes, first, budget);
+    let found = share(threads, sizes[0], with_each)?;
+    Ok(All {
+        system_states: found.iter().map(|all| all.system_states).sum(),
+        violating: found.iter().map(|all| all.violating).sum(),
+    })
 }
 
 /// What a property says of all combinations, in a form that is quick to look up.
@@ -332,10 +309,10 @@ fn with_first(
         for table in tables {
             all.violating += u64::from(table.violates(graphs, &at)?);
         }
-        if all.system_states % 65_536 == 0 {
-            if let Some(bound) = budget.reached(graphs.size() as u64, 0) {
-                return Err(Stop::Bound(bound));
-            }
+        if all.system_states.is_multiple_of(65_536)
+            && let Some(bound) = budget.reached(graphs.size() as u64, 0)
+        {
+            return Err(Stop::Bound(bound));
         }
         let mut node = sizes.len() - 1;
         loop {

@@ -20,12 +20,15 @@
 //! turn out to be, the graphs are made anew once more.
 //!
 //! A message of which any number of copies may be sent cannot be counted, and one of which very
-//! many may be is not. If it matters, this engine cannot decide it.
+//! many may be is not. But then the graphs have circles, and perhaps only because something is used again and
+//! again on them that is sent a few times: that is counted instead, and the graphs are made anew. If there is no
+//! such thing, this engine cannot decide it.
 
 use super::Stop;
 use super::components::{Components, Successors};
-use super::graph::{Caps, Graphs, NodeGraph};
+use super::graph::{Caps, Graphs, Need, NodeGraph};
 use crate::space::EventId;
+use rustc_hash::FxHashSet;
 
 /// Counting costs states: a message that may be sent more often than this is not counted.
 const MAX_CAP: u32 = 16;
@@ -48,14 +51,38 @@ pub(super) fn higher_caps(graphs: &Graphs<'_>) -> Result<Option<Caps>, Stop> {
     Ok(is_higher.then_some(caps))
 }
 
-/// Caps with which these events are counted, too.
+/// Caps with which these events are counted, too; or, if there is no end to how often they may be sent, what
+/// is used on the circles that send them.
 pub(super) fn count(graphs: &Graphs<'_>, events: &[EventId]) -> Result<Caps, Stop> {
     let shapes = Shape::all(graphs);
     let mut caps = graphs.caps.clone();
+    let mut endless = None;
     for &event in events {
-        caps.insert(event, cap(graphs, &shapes, event)?);
+        match cap(graphs, &shapes, event) {
+            Ok(cap) => _ = caps.insert(event, cap),
+            Err(stop) => endless = Some(stop),
+        }
     }
-    Ok(caps)
+    let Some(stop) = endless else { return Ok(caps) };
+    for event in on_circles(graphs, &shapes) {
+        if let Ok(cap) = cap(graphs, &shapes, event) {
+            caps.insert(event, cap);
+        }
+    }
+    // Otherwise nothing would be gained by making the graphs anew.
+    if caps.len() > graphs.caps.len() { Ok(caps) } else { Err(stop) }
+}
+
+/// The events, not counted, that are used on paths that lead back to where they began.
+fn on_circles(graphs: &Graphs<'_>, shapes: &[Shape]) -> FxHashSet<EventId> {
+    let nodes = graphs.nodes.iter().zip(shapes);
+    let circles = nodes.flat_map(|(graph, Shape { components, .. })| {
+        graph.edges.iter().filter(|edge| {
+            let is_inside = components.of[edge.from as usize] == components.of[edge.to as usize];
+            is_inside && matches!(edge.need, Need::Mail(..)) && graphs.cap(edge.event).is_none()
+        })
+    });
+    circles.map(|edge| edge.event).collect()
 }
 
 fn cap(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Result<u16, Stop> {

@@ -22,6 +22,7 @@
 //! (section 4.2, "Local events"). In the end they are all tried.
 
 use super::Stop;
+use super::share::share;
 use crate::engine::budget::Budget;
 use crate::error::Error;
 use crate::model::network::NetworkKind;
@@ -29,9 +30,6 @@ use crate::space::{EventId, Next, Source, Space, StateId, Step, StepEnd};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// A local state with what is kept beside it, numbered for each node from zero.
 pub(super) type Place = u32;
@@ -348,38 +346,10 @@ impl<'a> Graphs<'a> {
         let pieces = work.states.div_ceil(PIECE);
         // The last piece is what was released.
         let pieces = pieces + usize::from(!work.released.is_empty());
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let done: Mutex<Vec<(usize, Result<Piece, Stop>)>> = Mutex::default();
-        let one = || {
-            while !stop.load(Relaxed) {
-                let number = next.fetch_add(1, Relaxed);
-                if number >= pieces {
-                    break;
-                }
-                let piece = match budget.reached(self.size() as u64, 0) {
-                    Some(bound) => Err(Stop::Bound(bound)),
-                    None => self.piece(work, number),
-                };
-                if piece.is_err() {
-                    stop.store(true, Relaxed);
-                }
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((number, piece));
-            }
-        };
-        if threads > 1 && pieces > 1 {
-            std::thread::scope(|scope| {
-                for _ in 1..threads.min(pieces) {
-                    scope.spawn(one);
-                }
-                one();
-            });
-        } else {
-            one();
-        }
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(number, _)| *number);
-        done.into_iter().map(|(_, piece)| piece).collect()
+        share(threads, pieces, |number| match budget.reached(self.size() as u64, 0) {
+            Some(bound) => Err(Stop::Bound(bound)),
+            None => self.piece(work, number),
+        })
     }
 
     fn piece(&self, work: &Work, number: usize) -> Result<Piece, Stop> {
@@ -444,12 +414,11 @@ impl<'a> Graphs<'a> {
                 if self.cap(mail.event).is_some_and(|cap| used >= cap) {
                     return Ok(());
                 }
-                if let (true, Source::Node(from)) =
-                    (self.is_ordered(), self.space.event(mail.event).source)
+                let source = self.space.event(mail.event).source;
+                if let (true, Source::Node(from)) = (self.is_ordered(), source)
+                    && count(beside, Counted::From(from)) != mail.place
                 {
-                    if count(beside, Counted::From(from)) != mail.place {
-                        return Ok(());
-                    }
+                    return Ok(());
                 }
                 mail.event
             }

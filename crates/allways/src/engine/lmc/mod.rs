@@ -37,6 +37,7 @@ mod product;
 mod prune;
 mod reduce;
 mod safe;
+mod share;
 
 use super::budget::Budget;
 use super::options::{Combine, Options};
@@ -53,8 +54,8 @@ use combine::{Aim, Sought, Tested};
 use graph::{Caps, Graphs};
 use lift::Lifted;
 use product::Product;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use share::share;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// So many pairs of states and events are tried before combinations are looked at for the first time,
@@ -202,11 +203,11 @@ impl Search<'_> {
                 if !is_closed && bound.is_none() && graphs.pairs < next_look {
                     continue;
                 }
-                if bound.is_none() {
-                    if let Some(higher) = counting::higher_caps(&graphs)? {
-                        caps = higher;
-                        continue 'anew;
-                    }
+                if bound.is_none()
+                    && let Some(higher) = counting::higher_caps(&graphs)?
+                {
+                    caps = higher;
+                    continue 'anew;
                 }
                 let is_last = is_closed || bound.is_some();
                 match self.look(&graphs, is_last) {
@@ -309,23 +310,7 @@ impl Search<'_> {
         let most = if is_last { u64::MAX } else { EARLY_STATES };
         let threads = self.threads.min(aims.len().max(1));
         let within = (self.threads / threads).max(1);
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<(Option<Lifted>, u64), Stop>)>> = Mutex::default();
-        let one = || loop {
-            let number = next.fetch_add(1, Relaxed);
-            let Some(aim) = aims.get(number) else { break };
-            let found = self.one_aim(graphs, aim, within, most);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(one);
-            }
-            one();
-        });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(number, _)| *number);
-        done.into_iter().map(|(_, found)| found).collect()
+        share(threads, aims.len(), |number| self.one_aim(graphs, &aims[number], within, most))
     }
 
     /// Searches for an aim, box by box: with less to look for, more is alike.

@@ -72,11 +72,14 @@ pub(super) struct Product<'a> {
     lists: Vec<Vec<u32>>,
     counter_of: FxHashMap<u32, u32>,
     /// By classes, what was met with them.
-    met: FxHashMap<Box<[u32]>, Vec<(u8, Box<[u8]>)>>,
+    met: FxHashMap<Box<[u32]>, Vec<Rest>>,
     /// Where each state met comes from, and by which steps.
     parents: Vec<(u32, Vec<Taken>)>,
     todo: BinaryHeap<Todo>,
 }
+
+/// What a state is besides its classes: crashes so far, and a counter for each mail.
+type Rest = (u8, Box<[u8]>);
 
 /// A state to be followed, those with the most mail first.
 #[derive(PartialEq, Eq)]

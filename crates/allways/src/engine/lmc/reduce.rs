@@ -153,7 +153,8 @@ fn forget(
 
 /// What tells classes apart: where edges lead, with what they need and send. The class itself is
 /// called `ITSELF`.
-type Signature = (Label, Vec<(Need, u32, u32)>);
+type Signature = (Label, Ways);
+type Ways = Vec<(Need, u32, u32)>;
 const ITSELF: u32 = u32::MAX;
 
 /// Makes one of what is alike.
@@ -245,7 +246,7 @@ fn refine(classes: &Classes, successors: &Successors) -> Vec<u32> {
     }
     let mut count = by_label.len();
     loop {
-        let mut known: FxHashMap<(u32, Vec<(Need, u32, u32)>), u32> = FxHashMap::default();
+        let mut known: FxHashMap<(u32, Ways), u32> = FxHashMap::default();
         let next: Vec<u32> = (0..classes.labels.len() as u32)
             .map(|state| {
                 let mine = class_of[state as usize];
