@@ -143,7 +143,7 @@ pub(super) fn property(
     let mut combination = vec![0; distinct.len()];
     for (number, hit) in hits.iter_mut().enumerate() {
         if number.is_multiple_of(4_096)
-            && let Some(bound) = budget.reached(graphs.size() as u64, 0)
+            && let Some(bound) = budget.reached(graphs.size() as u64, graphs.memory())
         {
             return Err(Stop::Bound(bound));
         }
@@ -173,24 +173,22 @@ pub(super) fn property(
     Ok(Combined { aims, combinations })
 }
 
-/// What to look for so that a handler panics, if one does in any local state.
-pub(super) fn panics(graphs: &Graphs<'_>) -> Option<Aim> {
-    let panicked = |node: usize| graphs.nodes[node].states.iter().any(|s| s.0 == PANICKED);
-    let nodes: Vec<usize> = (0..graphs.nodes.len()).filter(|&node| panicked(node)).collect();
-    if nodes.is_empty() {
-        return None;
-    }
-    // One box for each node that may panic. More than there are bits for share the last one: a node
-    // that has not panicked is then in it for the others' sake, so it must not be in it for its own.
-    // Systems of so many nodes are looked at one node at a time instead.
-    let nodes = &nodes[..nodes.len().min(MAX_BOXES)];
-    let labels = graphs.nodes.iter().enumerate().map(|(node, graph)| {
-        let mine = nodes.iter().position(|&other| other == node).map_or(0, |at| 1 << at);
-        let all = if nodes.len() == MAX_BOXES { Label::MAX } else { (1 << nodes.len()) - 1 };
-        let label = |&(state, _): &(u32, u32)| if state == PANICKED { all } else { all & !mine };
-        graph.states.iter().map(label).collect()
-    });
-    Some(Aim { what: Sought::Panic, hit: Hit::Boxes, labels: labels.collect() })
+/// What to look for so that a handler panics, where one does in some local state: a box for each node that
+/// may.
+pub(super) fn panics(graphs: &Graphs<'_>) -> Vec<Aim> {
+    let panicked = |node: &usize| graphs.nodes[*node].states.iter().any(|s| s.0 == PANICKED);
+    let nodes: Vec<usize> = (0..graphs.nodes.len()).filter(panicked).collect();
+    let aim = |nodes: &[usize]| {
+        let labels = graphs.nodes.iter().enumerate().map(|(node, graph)| {
+            let mine = nodes.iter().position(|&other| other == node).map_or(0, |at| 1 << at);
+            let all = Label::MAX >> (MAX_BOXES - nodes.len());
+            let label =
+                |&(state, _): &(u32, u32)| if state == PANICKED { all } else { all & !mine };
+            graph.states.iter().map(label).collect()
+        });
+        Aim { what: Sought::Panic, hit: Hit::Boxes, labels: labels.collect() }
+    };
+    nodes.chunks(MAX_BOXES).map(aim).collect()
 }
 
 /// What came of going through all combinations of local states.
@@ -310,7 +308,7 @@ fn with_first(
             all.violating += u64::from(table.violates(graphs, &at)?);
         }
         if all.system_states.is_multiple_of(65_536)
-            && let Some(bound) = budget.reached(graphs.size() as u64, 0)
+            && let Some(bound) = budget.reached(graphs.size() as u64, graphs.memory())
         {
             return Err(Stop::Bound(bound));
         }

@@ -273,6 +273,14 @@ impl<'a> Graphs<'a> {
         self.nodes.iter().map(|graph| graph.states.len()).sum()
     }
 
+    /// About how many bytes they take.
+    pub fn memory(&self) -> u64 {
+        let of = |graph: &NodeGraph| {
+            graph.states.len() * 40 + graph.edges.len() * std::mem::size_of::<Edge>()
+        };
+        self.nodes.iter().map(of).sum::<usize>() as u64 + self.pairs * 48
+    }
+
     /// How many there are without what is kept beside them, at most.
     fn distinct(&self) -> usize {
         self.space.costs().local_states as usize
@@ -346,7 +354,7 @@ impl<'a> Graphs<'a> {
         let pieces = work.states.div_ceil(PIECE);
         // The last piece is what was released.
         let pieces = pieces + usize::from(!work.released.is_empty());
-        share(threads, pieces, |number| match budget.reached(self.size() as u64, 0) {
+        share(threads, pieces, |number| match budget.reached(self.size() as u64, self.memory()) {
             Some(bound) => Err(Stop::Bound(bound)),
             None => self.piece(work, number),
         })

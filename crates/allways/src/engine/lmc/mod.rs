@@ -260,7 +260,7 @@ impl Search<'_> {
     fn look(&mut self, graphs: &Graphs<'_>, is_last: bool) -> Result<(), Stop> {
         let mut look = Look::default();
         let mut tested = Tested::default();
-        let mut aims: Vec<Aim> = combine::panics(graphs).into_iter().collect();
+        let mut aims = combine::panics(graphs);
         for (property, (kind, _)) in self.space.layout().properties.iter().enumerate() {
             let sought = *kind == PropertyKind::Sometimes;
             if sought && self.witnesses[property].is_some() {

@@ -195,7 +195,7 @@ impl<'a> Product<'a> {
             followed += 1;
             if followed % 256 == 1 {
                 let known = self.graphs.size() as u64 + self.parents.len() as u64;
-                if let Some(bound) = budget.reached(known, self.memory()) {
+                if let Some(bound) = budget.reached(known, self.graphs.memory() + self.memory()) {
                     return Err(Stop::Bound(bound));
                 }
                 budget.progress.frontier.store(self.todo.len() as u64, Relaxed);
