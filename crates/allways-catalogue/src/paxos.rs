@@ -8,13 +8,18 @@
 //! has chosen the value. Everything goes through the network, messages to oneself too: one
 //! proposal among three nodes is 1 call and 3 + 3 + 3 + 9 messages, 19 events.
 //!
-//! Each node proposes once, so its id makes its ballot. The states are kept small: a proposer
+//! A node's first ballot is its id and one more, and the next one is higher by the number of nodes. Only the first
+//! node proposes more than once, and gives up what it has begun. The states are kept small: a proposer
 //! keeps the highest accepted value that it was told of, not all of them, and forgets it and who
 //! has promised once it has sent `Accept`; a learner keeps who has accepted under which ballot,
 //! and forgets that once it has chosen. Everything later than that changes nothing, and so does
 //! everything that is delivered twice. A delivery that changes nothing is not a step, so with one
 //! proposal among three nodes the last promise and the last `Learn` to each node stay in flight,
 //! and runs are 15 steps long.
+//!
+//! A node's roles share nothing: each message is for one of them. With `roles=apart` they are nodes
+//! of their own, first the proposers, then the acceptors, then the learners. Nothing else changes, but the
+//! local states of the roles no longer multiply.
 
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::prelude::*;
@@ -35,6 +40,16 @@ pub(crate) const ENTRY: Entry = Entry {
             about: "how many of them propose a value, at most all",
             kind: Kind::Number { default: 1, min: 0, max: 7 },
         },
+        Parameter {
+            name: "again",
+            about: "how many more times the first node proposes",
+            kind: Kind::Number { default: 0, min: 0, max: 3 },
+        },
+        Parameter {
+            name: "roles",
+            about: "whether a node's roles are one node or three",
+            kind: Kind::Word(&["together", "apart"]),
+        },
     ],
     bugs: &[Bug {
         name: LAST_PROMISE,
@@ -46,7 +61,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const LAST_PROMISE: &str = "last-promise";
 
-/// The id of the proposer and one more; zero is below all.
+/// Zero is below all.
 type Ballot = usize;
 type Value = char;
 
@@ -59,7 +74,36 @@ struct Paxos {
     /// Who has accepted, by ballot; empty once a value is chosen.
     learned: BTreeMap<Ballot, BTreeSet<Id>>,
     chosen: Option<Value>,
+    /// How often it has proposed.
+    round: usize,
+    members: Members,
     last_promise: bool,
+}
+
+/// How many there are in each role, and where: the same in all states.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Members {
+    count: usize,
+    apart: bool,
+}
+
+impl Members {
+    fn all(self, role: usize) -> impl Iterator<Item = Id> {
+        let first = if self.apart { role * self.count } else { 0 };
+        (first..first + self.count).map(Id::new)
+    }
+
+    fn acceptors(self) -> impl Iterator<Item = Id> {
+        self.all(1)
+    }
+
+    fn learners(self) -> impl Iterator<Item = Id> {
+        self.all(2)
+    }
+
+    fn majority(self) -> usize {
+        self.count / 2 + 1
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -88,15 +132,22 @@ enum Msg {
 struct Propose(Value);
 
 impl Paxos {
-    fn new(last_promise: bool) -> Self {
+    fn new(members: Members, last_promise: bool) -> Self {
         Paxos {
             proposer: Proposer::Idle,
             promised: 0,
             accepted: None,
             learned: BTreeMap::new(),
             chosen: None,
+            round: 0,
+            members,
             last_promise,
         }
+    }
+
+    /// The ballot of this proposer's last proposal.
+    fn ballot(&self, proposer: Id) -> Ballot {
+        proposer.index() + 1 + (self.round - 1) * self.members.count
     }
 
     fn on_promise(&mut self, from: Id, accepted: Option<(Ballot, Value)>, cx: &mut Cx<'_, Self>) {
@@ -105,11 +156,12 @@ impl Paxos {
         };
         promised_by.insert(from);
         *highest = accepted.max(*highest);
-        if promised_by.len() >= cx.majority() {
+        if promised_by.len() >= self.members.majority() {
             let taken = if self.last_promise { accepted } else { *highest };
             let value = taken.map_or(*value, |(_, value)| value);
             self.proposer = Proposer::Done;
-            cx.broadcast_with_self(Msg::Accept(ballot_of(cx.id()), value));
+            let ballot = self.ballot(cx.id());
+            self.members.acceptors().for_each(|to| cx.send(to, Msg::Accept(ballot, value)));
         }
     }
 
@@ -118,25 +170,21 @@ impl Paxos {
         if ballot >= self.promised && !again {
             self.promised = ballot;
             self.accepted = Some((ballot, value));
-            cx.broadcast_with_self(Msg::Learn(ballot, value));
+            self.members.learners().for_each(|to| cx.send(to, Msg::Learn(ballot, value)));
         }
     }
 
-    fn on_learn(&mut self, from: Id, ballot: Ballot, value: Value, majority: usize) {
+    fn on_learn(&mut self, from: Id, ballot: Ballot, value: Value) {
         if self.chosen.is_some() {
             return;
         }
         let acceptors = self.learned.entry(ballot).or_default();
         acceptors.insert(from);
-        if acceptors.len() >= majority {
+        if acceptors.len() >= self.members.majority() {
             self.chosen = Some(value);
             self.learned.clear();
         }
     }
-}
-
-fn ballot_of(proposer: Id) -> Ballot {
-    proposer.index() + 1
 }
 
 impl Node for Paxos {
@@ -147,7 +195,9 @@ impl Node for Paxos {
 
     fn on_call(&mut self, Propose(value): Propose, cx: &mut Cx<'_, Self>) {
         self.proposer = Proposer::Preparing { value, promised_by: BTreeSet::new(), highest: None };
-        cx.broadcast_with_self(Msg::Prepare(ballot_of(cx.id())));
+        self.round += 1;
+        let ballot = self.ballot(cx.id());
+        self.members.acceptors().for_each(|to| cx.send(to, Msg::Prepare(ballot)));
     }
 
     fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Self>) {
@@ -157,10 +207,13 @@ impl Node for Paxos {
                 cx.send(from, Msg::Promise(ballot, self.accepted));
             }
             Msg::Prepare(_) => {}
-            // A node has one ballot only, so every promise to it is for that one.
-            Msg::Promise(_, accepted) => self.on_promise(from, accepted, cx),
+            Msg::Promise(ballot, accepted) if self.round > 0 && ballot == self.ballot(cx.id()) => {
+                self.on_promise(from, accepted, cx);
+            }
+            // For a proposal that was given up.
+            Msg::Promise(..) => {}
             Msg::Accept(ballot, value) => self.on_accept(ballot, value, cx),
-            Msg::Learn(ballot, value) => self.on_learn(from, ballot, value, cx.majority()),
+            Msg::Learn(ballot, value) => self.on_learn(from, ballot, value),
         }
     }
 }
@@ -172,13 +225,23 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             "`proposals={proposals}` is too many: only {nodes} nodes can propose"
         )));
     }
-    let node = Paxos::new(parameters.bug() == Some(LAST_PROMISE));
+    let again = parameters.number("again");
+    if again > 0 && proposals == 0 {
+        return Err(Error::System(format!("`again={again}` needs a node that proposes at all")));
+    }
+    let apart = parameters.word("roles") == "apart";
+    let members = Members { count: nodes, apart };
+    let node = Paxos::new(members, parameters.bug() == Some(LAST_PROMISE));
+    let count = if apart { 3 * nodes } else { nodes };
     let mut system =
-        System::new(vec![node; nodes]).always("agreement", view(|n: &Paxos| n.chosen), |chosen| {
+        System::new(vec![node; count]).always("agreement", view(|n: &Paxos| n.chosen), |chosen| {
             chosen.iter().flatten().all_equal()
         });
     for (node, value) in (0..proposals).zip('A'..) {
-        system = system.call(node, Propose(value));
+        // The first node proposes its other values after that, one after the other.
+        let more = if node == 0 { again } else { 0 };
+        let later = ('A'..).skip(proposals).take(more).map(|value| (0, Propose(value)));
+        system = system.calls_in_sequence(std::iter::once((node, Propose(value))).chain(later));
     }
     // Without a proposal nothing is ever chosen.
     if proposals > 0 {
