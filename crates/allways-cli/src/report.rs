@@ -33,6 +33,9 @@ impl Report<'_> {
     pub fn whole(&self) -> String {
         let heading = title(self.entry, self.parameters);
         let mut text = format!("{heading}, engine {}\n{}", self.outcome.engine, self.verdict());
+        for other in &self.outcome.beside {
+            text.push_str(&format!("beside it, {other}\n"));
+        }
         for part in [
             self.violation(),
             self.possibilities(),

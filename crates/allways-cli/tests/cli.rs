@@ -132,6 +132,7 @@ fn json_has_exactly_these_fields() {
         "collision_probability",
         "run",
         // Beyond what every version has.
+        "beside",
         "blocked_runs",
         "joined_runs",
         "rejected",
@@ -303,6 +304,7 @@ fn the_library_knows_the_variables_of_the_command_line() {
                 "ALLWAYS_ENGINE" => "auto",
                 "ALLWAYS_SEARCH" => "bfs",
                 "ALLWAYS_REDUCTION" => "optimal",
+                "ALLWAYS_COMBINE" => "views",
                 _ => "1",
             },
         );
@@ -358,7 +360,7 @@ fn malformed_numbers() {
         ("--max-seconds", "soon", "`soon` is not a number of seconds"),
         ("--max-seconds", "-1", "`-1` is not a number of seconds"),
         ("--max-memory", "2T", "`2T` is not a number of bytes; write 4096, 64K, 512M or 2G"),
-        ("--engine", "steam", "there is no engine `steam`; choose auto, global, dpor or walk"),
+        ("--engine", "steam", "there is no engine `steam`; choose auto, global, dpor, lmc or walk"),
         ("--search", "best", "there is no search `best`; choose bfs, dfs or classic"),
     ];
     for (flag, value, what) in cases {

@@ -15,6 +15,8 @@ pub(crate) struct Budget {
     max_memory: u64,
     deadline: Option<Instant>,
     stop: Option<Arc<AtomicBool>>,
+    /// Set when another engine has won.
+    lost: Option<Arc<AtomicBool>>,
     pub progress: Arc<Progress>,
     pub started: Instant,
 }
@@ -29,9 +31,15 @@ impl Budget {
             max_memory: options.max_memory.unwrap_or(u64::MAX),
             deadline: options.max_time.and_then(|time| started.checked_add(time)),
             stop: options.stop.clone(),
+            lost: None,
             progress: options.progress.clone().unwrap_or_default(),
             started,
         }
+    }
+
+    /// The same for one of several engines, which stops when this is set.
+    pub fn beside(&self, lost: Arc<AtomicBool>, progress: Arc<Progress>) -> Self {
+        Budget { lost: Some(lost), progress, stop: self.stop.clone(), ..*self }
     }
 
     /// The bound that is reached, if one is, with this many states found and bytes stored.
@@ -40,7 +48,7 @@ impl Budget {
             Some(Bound::States)
         } else if memory >= self.max_memory {
             Some(Bound::Memory)
-        } else if self.stop.as_ref().is_some_and(|stop| stop.load(Relaxed)) {
+        } else if [&self.stop, &self.lost].into_iter().flatten().any(|stop| stop.load(Relaxed)) {
             Some(Bound::Interrupt)
         } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(Bound::Seconds)

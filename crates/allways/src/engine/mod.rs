@@ -1,6 +1,7 @@
 //! Ways to explore. Each engine ends in [`Findings`]; what becomes of them is written once, here.
 
 pub(crate) mod apply;
+pub(crate) mod auto;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
@@ -146,6 +147,7 @@ impl<N: Node> System<N> {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));
         }
+        let mut beside = Vec::new();
         let (name, findings) = match (options.engine, options.search) {
             (Engine::Dpor, _) => {
                 (options.reduction.engine_name().to_owned(), dpor::search(self, options, &budget)?)
@@ -155,9 +157,15 @@ impl<N: Node> System<N> {
             (_, Search::Classic) => {
                 ("global classic".to_owned(), classic::search(self, options, &budget)?)
             }
+            (Engine::Auto, _) => {
+                let (named, others) = auto::search(self, options, &budget, auto::ALONE)?;
+                beside = others;
+                named
+            }
             _ => (global::name(options).to_owned(), global::search(self, options, &budget)?),
         };
-        conclude(self, &name, findings, options, &budget)
+        let outcome = conclude(self, &name, findings, options, &budget)?;
+        Ok(Outcome { beside, ..outcome })
     }
 }
 
@@ -351,6 +359,7 @@ fn conclude<N: Node>(
         complete,
         bounded_by: bound,
         engine: engine.to_owned(),
+        beside: Vec::new(),
         properties: system.property_names(),
         violation,
         minimised,

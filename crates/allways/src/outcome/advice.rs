@@ -62,6 +62,18 @@ impl Outcome {
 fn extent(statistics: &Statistics, bound: Bound) -> String {
     let Statistics { unique_states, frontier, levels, depth, runs, blocked_runs, .. } = statistics;
     let (states, depth) = (unique_states.unwrap_or_default(), depth.unwrap_or_default());
+    if let (None, None, Some(local)) = (unique_states, runs, statistics.local_states) {
+        let found = counted(local, "local state");
+        return match bound {
+            Bound::Depth => {
+                format!("{found} were found; all runs of at most {} were checked", events(depth))
+            }
+            _ => format!(
+                "{found} were found in {}, and more are to be found",
+                counted(depth, "round")
+            ),
+        };
+    }
     if let Some(runs) = runs {
         return match (blocked_runs, bound) {
             (None, _) => format!(

@@ -320,6 +320,8 @@ pub struct Outcome {
     pub bounded_by: Option<Bound>,
     /// The engine that ran, with its search.
     pub engine: String,
+    /// What other engines had reached that ran beside it, in words.
+    pub beside: Vec<String>,
     /// The names of the system's properties, with their kinds.
     pub properties: Vec<(String, PropertyKind)>,
     /// The property that does not hold, if one does not.

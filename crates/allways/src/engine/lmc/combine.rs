@@ -87,23 +87,15 @@ pub(super) struct Combined {
 
 /// What tests of properties have said.
 #[derive(Default)]
-pub(super) struct Tested(FxHashMap<(usize, Box<[u32]>), bool>);
+pub(super) struct Tested(FxHashMap<(usize, Box<[u32]>), Option<bool>>);
 
 impl Tested {
-    pub fn test(
-        &mut self,
-        space: &dyn Space,
-        property: usize,
-        views: &[u32],
-    ) -> Result<bool, Stop> {
-        // The key is made twice only where the answer is not known.
-        let key = (property, Box::from(views));
-        if let Some(known) = self.0.get(&key) {
-            return Ok(*known);
-        }
-        let is_true = space.test(property, views)?;
-        self.0.insert(key, is_true);
-        Ok(is_true)
+    /// Whether the test of a property is `sought`, or panics: then, too, it matters whether a run leads
+    /// there, and a replay of that run will say what is wrong.
+    pub fn is(&mut self, space: &dyn Space, property: usize, views: &[u32], sought: bool) -> bool {
+        let known = self.0.entry((property, Box::from(views)));
+        let is_true = known.or_insert_with(|| space.test(property, views).ok());
+        is_true.is_none_or(|is_true| is_true == sought)
     }
 }
 
@@ -150,7 +142,7 @@ pub(super) fn property(
         for (node, views) in distinct.iter().enumerate() {
             combination[node] = views[grid.coordinate(number, node)];
         }
-        *hit = tested.test(graphs.space, property, &combination)? == sought;
+        *hit = tested.is(graphs.space, property, &combination, sought);
     }
     let combinations = hits.iter().filter(|hit| **hit).count() as u64;
     let boxes = grid.boxes(&hits);
@@ -221,7 +213,7 @@ pub(super) fn general(
     let always = properties.filter(|(_, (kind, _))| *kind == PropertyKind::Always);
     let mut tables = Vec::new();
     for (property, _) in always {
-        tables.push(Table::new(graphs, property, &states, tested)?);
+        tables.push(Table::new(graphs, property, &states, tested));
     }
     let sizes: Vec<usize> = states.iter().map(Vec::len).collect();
     let with_each = |first: usize| with_first(graphs, &tables, &sizes, first, budget);
@@ -241,12 +233,7 @@ enum Table {
 }
 
 impl Table {
-    fn new(
-        graphs: &Graphs<'_>,
-        property: usize,
-        states: &[Vec<u32>],
-        tested: &mut Tested,
-    ) -> Result<Self, Stop> {
+    fn new(graphs: &Graphs<'_>, property: usize, states: &[Vec<u32>], tested: &mut Tested) -> Self {
         let views: Vec<Vec<u32>> = states
             .iter()
             .enumerate()
@@ -259,7 +246,7 @@ impl Table {
         let sizes = distinct.iter().map(Vec::len);
         let product = sizes.clone().try_fold(1usize, |product, size| product.checked_mul(size));
         let Some(product) = product.filter(|product| *product <= MAX_COMBINATIONS) else {
-            return Ok(Table::Views(property, views));
+            return Table::Views(property, views);
         };
         let grid = Grid::new(sizes.collect());
         let mut violates = Vec::with_capacity(product);
@@ -267,25 +254,25 @@ impl Table {
             let views = distinct.iter().enumerate();
             let views: Vec<u32> =
                 views.map(|(node, views)| views[grid.coordinate(number, node)]).collect();
-            violates.push(!tested.test(graphs.space, property, &views)?);
+            violates.push(tested.is(graphs.space, property, &views, false));
         }
         let parts = views.iter().zip(&distinct).enumerate().map(|(node, (views, distinct))| {
             let part =
                 |view: &u32| distinct.binary_search(view).map_or(0, |at| at * grid.strides[node]);
             views.iter().map(part).collect()
         });
-        Ok(Table::Sums(parts.collect(), violates))
+        Table::Sums(parts.collect(), violates)
     }
 
-    fn violates(&self, graphs: &Graphs<'_>, at: &[usize]) -> Result<bool, Stop> {
+    fn violates(&self, graphs: &Graphs<'_>, at: &[usize]) -> bool {
         match self {
             Table::Sums(parts, violates) => {
                 let sum = parts.iter().zip(at).map(|(parts, at)| parts[*at]).sum::<usize>();
-                Ok(violates[sum])
+                violates[sum]
             }
             Table::Views(property, views) => {
                 let views: Vec<u32> = views.iter().zip(at).map(|(views, at)| views[*at]).collect();
-                Ok(!graphs.space.test(*property, &views)?)
+                !graphs.space.test(*property, &views).unwrap_or(false)
             }
         }
     }
@@ -305,7 +292,7 @@ fn with_first(
     loop {
         all.system_states += 1;
         for table in tables {
-            all.violating += u64::from(table.violates(graphs, &at)?);
+            all.violating += u64::from(table.violates(graphs, &at));
         }
         if all.system_states.is_multiple_of(65_536)
             && let Some(bound) = budget.reached(graphs.size() as u64, graphs.memory())

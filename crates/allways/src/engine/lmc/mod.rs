@@ -88,9 +88,41 @@ pub(crate) fn search<N: Node>(
         );
         return Err(Error::Options(why));
     }
-    if let Some(why) = does_not_apply(system) {
-        return Ok((instead(why), super::global::search(system, options, budget)?));
-    }
+    let why = match does_not_apply(system) {
+        Some(why) => why,
+        None => match by_itself(system, options, budget) {
+            Err(Stop::FallBack(why)) => why,
+            other => return named(options, other),
+        },
+    };
+    let instead = format!("{}, since lmc cannot decide it: {why}", super::global::name(options));
+    Ok((instead, super::global::search(system, options, budget)?))
+}
+
+fn named(options: &Options, found: Result<Findings, Stop>) -> Result<(String, Findings), Error> {
+    let bound = match found {
+        Ok(findings) => return Ok((name(options).to_owned(), findings)),
+        Err(Stop::Error(error)) => return Err(error),
+        Err(Stop::Bound(bound)) => bound,
+        Err(Stop::FallBack(_)) => Bound::Interrupt,
+    };
+    Ok((name(options).to_owned(), Findings { bound: Some(bound), ..Findings::default() }))
+}
+
+/// Runs the search without another engine that goes on where it cannot: then it is inconclusive.
+pub(crate) fn itself<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<(String, Findings), Error> {
+    named(options, by_itself(system, options, budget))
+}
+
+fn by_itself<N: Node>(
+    system: &System<N>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Findings, Stop> {
     let watch = SpaceOptions {
         determinism_guard: options.determinism_guard,
         verify_aux: false,
@@ -100,16 +132,11 @@ pub(crate) fn search<N: Node>(
     };
     let space = LocalSpace::new(system, watch)?;
     match explore(&space, options, budget) {
-        Ok(findings) => Ok((name(options).to_owned(), findings)),
-        Err(Stop::Error(error)) => Err(error),
-        // Bounds become findings on the way.
-        Err(Stop::Bound(bound)) => {
-            let findings = Findings { bound: Some(bound), ..Findings::default() };
-            Ok((name(options).to_owned(), findings))
+        // User code may fail where no run leads; if it fails where one does, `global` will say so.
+        Err(Stop::Error(Error::Panicked { .. } | Error::Choices { .. } | Error::System(_))) => {
+            Err(Stop::FallBack("code of the system fails in a state that may not be reachable"))
         }
-        Err(Stop::FallBack(why)) => {
-            Ok((instead(why), super::global::search(system, options, budget)?))
-        }
+        other => other,
     }
 }
 
@@ -120,13 +147,8 @@ fn name(options: &Options) -> &'static str {
     }
 }
 
-/// What the engine is called that goes on.
-fn instead(why: &str) -> String {
-    format!("global bfs, since lmc cannot decide it: {why}")
-}
-
 /// Why this engine cannot check a system, if it cannot.
-fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str> {
+pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str> {
     let ordered = system.network.kind == NetworkKind::Ordered;
     let duplicates =
         system.network.duplications > 0 && system.network.kind != NetworkKind::Duplicating;

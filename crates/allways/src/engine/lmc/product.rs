@@ -319,7 +319,7 @@ impl<'a> Product<'a> {
                     Some(views)
                 });
                 match views {
-                    Some(views) => tested.test(self.graphs.space, property, &views)? == sought,
+                    Some(views) => tested.is(self.graphs.space, property, &views, sought),
                     None => false,
                 }
             }

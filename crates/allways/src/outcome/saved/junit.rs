@@ -31,6 +31,7 @@ impl SavedRun {
             complete: false,
             bounded_by: None,
             engine: self.engine.clone(),
+            beside: Vec::new(),
             properties: properties.clone(),
             violation: Some(self.violation.clone()),
             minimised: None,
