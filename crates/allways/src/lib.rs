@@ -60,6 +60,7 @@ pub use error::Error;
 pub use model::aux::Aux;
 pub use model::event::{Event, Local, ScriptPosition};
 pub use model::faults::Faults;
+pub use model::handle::{Handled, Input, handle};
 pub use model::kinds::Kinds;
 pub use model::network::Network;
 pub use model::node::{Cx, Id, Never, Node, Value};
@@ -67,6 +68,7 @@ pub use model::observer::{Observer, Seen};
 pub use model::property::{AllEqual, Conjunct, PropertyKind, View, conjunct, view};
 pub use model::rebuilt::{Rebuild, Rebuilt};
 pub use model::rename::{ByNode, Rename, Renaming};
+pub use model::snapshot::Snapshot;
 pub use model::system::{MAX_NODES, System};
 pub use outcome::coverage::{
     ArmCoverage, ChoiceCoverage, Coverage, Handler, HandlerCoverage, KindCoverage,

@@ -12,6 +12,7 @@ use std::hash::Hash;
 /// assert_eq!(Id::new(2).to_string(), "2");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Id(u32);
 
 impl Id {
@@ -77,6 +78,7 @@ impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Value for T {}
 /// assert!(nothing.is_none());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Never {}
 
 /// One process of the system under test: its local state and its handlers.

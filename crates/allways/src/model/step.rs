@@ -1,7 +1,7 @@
 //! Running one handler: every choice that it may make, and the panic that it may end in.
 //!
-//! This is the only place where user handlers run. Everything above, whole worlds and the local
-//! space alike, sees [`Effect`]s.
+//! This is the only place where user handlers run in a check. Everything above, whole worlds and the
+//! local space alike, sees [`Effect`]s.
 
 use super::event::{Event, Local};
 use super::node::{Chooser, Cx, Effects, Id, Node};
@@ -103,6 +103,9 @@ pub(crate) fn difference<N: Node>(first: &[Effect<N>], second: &[Effect<N>]) -> 
 /// The effects of starting a node for the first time. It is started twice, since it costs nothing:
 /// both times it must do the same.
 pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>>, Error> {
+    if let Some(effect) = system.start_at_snapshot(id) {
+        return Ok(vec![effect]);
+    }
     let node = &system.nodes[id.index()];
     let fresh = || Local {
         node: node.clone(),

@@ -10,6 +10,7 @@ use super::property::{
     Conjunct, ErasedTest, Property, PropertyKind, Reads, View, of_observer, of_views,
 };
 use super::rename::{Rename, Renaming};
+use super::snapshot::Snapshot;
 use crate::error::Error;
 use std::any::TypeId;
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct System<N: Node> {
     pub(crate) groups: Vec<Vec<usize>>,
     pub(crate) renamer: Option<Renamer<N>>,
     pub(crate) declared: Option<Declared<N>>,
+    /// The global state to start at, if it is not the initial one.
+    pub(crate) snapshot: Option<Arc<Snapshot<N>>>,
     /// The first mistake made while building, reported when the system is checked.
     mistake: Option<String>,
 }
@@ -91,6 +94,7 @@ impl<N: Node> Clone for System<N> {
             groups: self.groups.clone(),
             renamer: self.renamer,
             declared: self.declared,
+            snapshot: self.snapshot.clone(),
             mistake: self.mistake.clone(),
         }
     }
@@ -118,6 +122,7 @@ impl<N: Node> System<N> {
             groups: Vec::new(),
             renamer: None,
             declared: None,
+            snapshot: None,
             mistake: None,
         }
     }
@@ -590,6 +595,9 @@ impl<N: Node> System<N> {
             return wrong(format!(
                 "the system has {nodes} nodes; at most {MAX_NODES} are supported"
             ));
+        }
+        if let Some(what) = self.wrong_snapshot() {
+            return wrong(what);
         }
         if self.faults.cuts.len() > usize::from(u8::MAX) {
             return wrong("at most 255 partitions can be described".to_owned());

@@ -169,6 +169,10 @@ impl Tally {
 
     /// Adds how the nodes start.
     pub fn add_start<N: Node>(&mut self, system: &System<N>) {
+        if system.snapshot.is_some() {
+            // Nothing starts there.
+            return;
+        }
         for (index, node) in system.nodes.iter().enumerate() {
             // A start that breaks the rules was reported when the system started.
             let Ok(effects) = step::start(system, Id::new(index)) else { continue };

@@ -44,6 +44,9 @@ pub struct SavedRun {
     pub engine: String,
     /// What is violated, and the run that shows it.
     pub violation: Violation,
+    /// Where the run starts, if not at the initial state: JSON for whoever makes the system, who
+    /// gives it to [`System::starting_at`](crate::System::starting_at).
+    pub snapshot: Option<String>,
 }
 
 impl SavedRun {
@@ -95,8 +98,34 @@ impl SavedRun {
                 parameters: parameters.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
                 engine: outcome.engine.clone(),
                 violation: violation.clone(),
+                snapshot: None,
             }),
         }
+    }
+
+    /// Says that the run does not start at the initial state, but at what this JSON describes.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// use allways::SavedRun;
+    /// # use allways::sample::Cell;
+    /// let outcome = System::new([Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("stays zero", view(|c: &Cell| c.0), |cells| cells[0] == 0)
+    ///     .check();
+    /// let saved = SavedRun::new("cell", [("nodes", "1")], &outcome).unwrap();
+    /// let saved = saved.starting_at(r#"{"nodes": [0]}"#).unwrap();
+    /// let loaded = SavedRun::from_json(&saved.to_json()).unwrap();
+    /// assert_eq!(loaded.snapshot.as_deref(), Some(r#"{"nodes":[0]}"#));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON, or nothing at all.
+    pub fn starting_at(mut self, snapshot: &str) -> Result<Self, Error> {
+        // As it is read back: without what does not matter.
+        self.snapshot = Some(read::snapshot(snapshot).map_err(Error::Run)?);
+        Ok(self)
     }
 
     /// The run as JSON: fields in a fixed order, an event a line.

@@ -55,6 +55,7 @@ pub(super) fn json(text: &str) -> Result<SavedRun, String> {
             ));
         }
     }
+    let snapshot = object.remove("snapshot").map(opaque).transpose()?;
     let mut fields = Fields { object, path: String::new() };
     let saved = SavedRun {
         tool: fields.text("tool")?,
@@ -74,9 +75,24 @@ pub(super) fn json(text: &str) -> Result<SavedRun, String> {
                 other => Err(wrong(path, "a text", &other)),
             })?,
         },
+        snapshot,
     };
     fields.end()?;
     Ok(saved)
+}
+
+/// A snapshot as it is kept: JSON that only whoever makes the system understands.
+pub(super) fn snapshot(text: &str) -> Result<String, String> {
+    let value =
+        serde_json::from_str(text).map_err(|error| format!("the snapshot is not JSON: {error}"))?;
+    opaque(value)
+}
+
+fn opaque(value: Value) -> Result<String, String> {
+    match value {
+        Value::Object(_) => Ok(value.to_string()),
+        other => Err(wrong("snapshot", "an object", &other)),
+    }
 }
 
 fn parameter(value: Value, path: &str) -> Result<(String, String), String> {
@@ -299,6 +315,18 @@ mod tests {
         let event =
             r#"    {"kind": "message", "node": 1, "from": 0, "what": "Prepare", "choices": []},"#;
         assert!(text.lines().any(|line| line == event), "{text}");
+    }
+
+    #[test]
+    fn a_snapshot_is_optional_opaque_and_kept() {
+        let mut run = valid();
+        run["snapshot"] = json!({"nodes": [{"chosen": null}], "instance": 3});
+        let saved = SavedRun::from_json(&run.to_string()).unwrap();
+        let again: Value = serde_json::from_str(&saved.to_json()).unwrap();
+        assert_eq!(again, run);
+        run["snapshot"] = json!(7);
+        let error = SavedRun::from_json(&run.to_string()).unwrap_err().to_string();
+        assert_eq!(error, "field `snapshot` must be an object, but is 7");
     }
 
     #[test]

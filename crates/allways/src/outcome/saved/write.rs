@@ -12,7 +12,7 @@ pub(super) fn json(saved: &SavedRun) -> String {
         .parameters
         .iter()
         .map(|(name, value)| format!("{{\"name\": {}, \"value\": {}}}", text(name), text(value)));
-    let fields = [
+    let mut fields = vec![
         ("version", SavedRun::VERSION.to_string()),
         ("tool", text(&saved.tool)),
         ("system", text(&saved.system)),
@@ -25,6 +25,7 @@ pub(super) fn json(saved: &SavedRun) -> String {
         ("events", lines(run.events.iter().map(event))),
         ("reads", lines(violation.reads.iter().map(|read| text(read)))),
     ];
+    fields.extend(saved.snapshot.clone().map(|snapshot| ("snapshot", snapshot)));
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect();
     format!("{{\n{}\n}}\n", fields.join(",\n"))
