@@ -1,0 +1,58 @@
+//! The nodes that Allways checks, in production.
+//!
+//! A [`Node`](allways::Node) that was checked runs here unchanged: over UDP or TCP, with timers on the
+//! real clock, with what it persists on disk. While it runs, consistent snapshots of all nodes are
+//! taken without stopping any, and checked: what can happen from here? See [`Live`] for a node,
+//! [`Controls`] for snapshots.
+
+mod coin;
+mod collect;
+mod colour;
+mod control;
+mod disk;
+mod error;
+mod runtime;
+mod statistics;
+mod timers;
+mod transport;
+mod wire;
+
+use allways::Node;
+pub use collect::{Controls, Recorded};
+pub use error::Error;
+pub use runtime::{Bound, Live, Running};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+pub use statistics::Statistics;
+pub use transport::Protocol;
+pub use wire::Key;
+
+#[doc(hidden)]
+pub mod sample;
+
+/// A node whose state, messages, timers and calls can be written and read: implemented for every
+/// node that fits, never by hand.
+///
+/// ```
+/// fn runs<N: allways_live::LiveNode>() {}
+/// runs::<allways_live::sample::Account>();
+/// ```
+pub trait LiveNode:
+    Node<
+        Msg: Serialize + DeserializeOwned,
+        Timer: Serialize + DeserializeOwned,
+        Call: Serialize + DeserializeOwned,
+    > + Serialize
+    + DeserializeOwned
+{
+}
+
+impl<N> LiveNode for N where
+    N: Node<
+            Msg: Serialize + DeserializeOwned,
+            Timer: Serialize + DeserializeOwned,
+            Call: Serialize + DeserializeOwned,
+        > + Serialize
+        + DeserializeOwned
+{
+}

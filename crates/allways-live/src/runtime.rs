@@ -1,0 +1,788 @@
+//! One node for real: [`Live`] says how, [`Bound`] has its sockets, [`Running`] runs.
+//!
+//! A single task owns the node. It waits until something happens, takes a batch of messages, timers
+//! and calls, and lets the node handle them one after the other. Then, in this order: what the node has
+//! persisted is written to disk if it has changed, the messages of the batch are sent, outputs are
+//! given out, calls are answered. So nothing is ever said that a crash could make the node forget, and
+//! a batch costs one write.
+//!
+//! A handler that panics ends the node, with nothing of its last batch sent or written: as a crash
+//! does in a check.
+
+use crate::coin::{self, Coin};
+use crate::colour::{Colours, Record};
+use crate::control::{self, Asked, Reply, Request, Status};
+use crate::disk::Disk;
+use crate::error::cannot;
+use crate::timers::Timers;
+use crate::transport::{Ends, InOrder, Listening, MAX_FRAME, Protocol, Transport, count};
+use crate::wire::{self, Header, Key};
+use crate::{Error, LiveNode, Statistics};
+use allways::{Id, Input, handle};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// So many messages are handled before what they led to is written and sent.
+const BATCH: usize = 64;
+/// So many requests wait for the node.
+const WAITING: usize = 64;
+/// A timer fires after this, unless the deployment says otherwise.
+const DEFAULT_TIMER: Duration = Duration::from_millis(100);
+
+/// How long after it is set a timer fires.
+type After<T> = Box<dyn Fn(&T) -> Duration + Send + Sync>;
+/// Who is told outputs.
+type Hear<T> = Box<dyn FnMut(&T) + Send>;
+
+/// How a node is to run.
+///
+/// ```
+/// use allways::{Cx, Id, Never, Node};
+/// use allways_live::Live;
+/// use serde::{Deserialize, Serialize};
+///
+/// /// Keeps the largest number that it has heard of, and passes it on.
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+/// struct Largest(u32);
+///
+/// impl Node for Largest {
+///     type Msg = u32;
+///     type Timer = Never;
+///     type Call = u32;
+///     type Output = u32;
+///
+///     fn on_call(&mut self, number: u32, cx: &mut Cx<'_, Self>) {
+///         self.on_message(cx.id(), number, cx);
+///     }
+///
+///     fn on_message(&mut self, _: Id, number: u32, cx: &mut Cx<'_, Self>) {
+///         if number > self.0 {
+///             self.0 = number;
+///             cx.broadcast(number);
+///             cx.output(number);
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), allways_live::Error> {
+/// let runtime = tokio::runtime::Runtime::new().unwrap();
+/// runtime.block_on(async {
+///     // Ports are chosen by the operating system.
+///     let (told, mut hear) = tokio::sync::mpsc::unbounded_channel();
+///     let a = Live::new(Id::new(0), Largest(0)).bind().await?;
+///     let b = Live::new(Id::new(1), Largest(0));
+///     let b = b.outputs(move |number| told.send(*number).unwrap()).bind().await?;
+///     let addresses = vec![a.address(), b.address()];
+///     let (a, b) = (a.start(1, addresses.clone()).await?, b.start(1, addresses).await?);
+///     a.call(7).await?;
+///     assert_eq!(hear.recv().await, Some(7));
+///     assert_eq!(b.stop().await?, Largest(7));
+///     a.stop().await?;
+///     Ok(())
+/// })
+/// # }
+/// ```
+pub struct Live<N: LiveNode> {
+    id: Id,
+    node: N,
+    protocol: Protocol,
+    listen: SocketAddr,
+    control: SocketAddr,
+    directory: Option<PathBuf>,
+    key: Option<Key>,
+    drop: f64,
+    seed: Option<u64>,
+    timers: After<N::Timer>,
+    outputs: Hear<N::Output>,
+}
+
+impl<N: LiveNode> Live<N> {
+    /// This node, with this number among all nodes: over UDP, on ports of the loopback interface
+    /// that the operating system chooses, without a disk.
+    ///
+    /// ```
+    /// # use allways_live::sample::Account;
+    /// use allways::Id;
+    /// let live = allways_live::Live::new(Id::new(0), Account(100));
+    /// # let _ = live;
+    /// ```
+    pub fn new(id: Id, node: N) -> Self {
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        Live {
+            id,
+            node,
+            protocol: Protocol::default(),
+            listen: anywhere,
+            control: anywhere,
+            directory: None,
+            key: None,
+            drop: 0.0,
+            seed: None,
+            timers: Box::new(|_| DEFAULT_TIMER),
+            outputs: Box::new(|output| tracing::info!(?output, "output")),
+        }
+    }
+
+    /// What carries messages.
+    ///
+    /// ```
+    /// # use allways_live::sample::Account;
+    /// # use allways::Id;
+    /// use allways_live::{Live, Protocol};
+    /// let live = Live::new(Id::new(0), Account(100)).protocol(Protocol::Tcp);
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// Where to listen for messages and, on a port of its own, for control.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100))
+    ///     .listen("127.0.0.1:7000".parse().unwrap(), "127.0.0.1:7001".parse().unwrap());
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn listen(mut self, messages: SocketAddr, control: SocketAddr) -> Self {
+        self.listen = messages;
+        self.control = control;
+        self
+    }
+
+    /// Where what the node persists is kept: what [`Node::persisted`](allways::Node::persisted)
+    /// returns is on disk before anything is sent that was said with it. A node that finds a state
+    /// there restarts with it. Without a directory, nothing is kept.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100)).directory("/var/lib/bank/0");
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// The key that messages and control are authenticated with; without one, everybody is believed.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let key = allways_live::Key::new(&[7; 32]).unwrap();
+    /// let live = Live::new(Id::new(0), Account(100)).key(key);
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn key(mut self, key: Key) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Drops messages to other nodes with this probability, before they reach the network: to see
+    /// how the system bears it.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100)).drop(0.3);
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn drop(mut self, probability: f64) -> Self {
+        self.drop = probability;
+        self
+    }
+
+    /// What the coins of the node depend on: what it chooses, and what is dropped.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100)).drop(0.3).seed(7);
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// How long after it is set a timer fires; otherwise a tenth of a second.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// use std::time::Duration;
+    /// let live = Live::new(Id::new(0), Account(100)).timers(|_| Duration::from_secs(1));
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn timers(mut self, after: impl Fn(&N::Timer) -> Duration + Send + Sync + 'static) -> Self {
+        self.timers = Box::new(after);
+        self
+    }
+
+    /// Who is told what the node outputs; otherwise it is logged. Must not wait.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100)).outputs(|output| println!("{output:?}"));
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn outputs(mut self, hear: impl FnMut(&N::Output) + Send + 'static) -> Self {
+        self.outputs = Box::new(hear);
+        self
+    }
+
+    /// Opens the sockets. Nothing runs yet, but what comes in waits.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// assert_ne!(bound.address().port(), 0);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If an address cannot be listened on.
+    pub async fn bind(self) -> Result<Bound<N>, Error> {
+        let listening = Listening::bind(self.protocol, self.listen).await?;
+        let address = listening.address()?;
+        let listen = || format!("listen on {}", self.control);
+        let control = TcpListener::bind(self.control).await.map_err(cannot(listen()))?;
+        let control_address = control.local_addr().map_err(cannot("tell where it listens"))?;
+        Ok(Bound { live: self, listening, address, control, control_address })
+    }
+}
+
+/// A node with its sockets, before it runs.
+///
+/// ```
+/// # use allways_live::{Live, sample::Account};
+/// # use allways::Id;
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+/// assert_ne!(bound.address(), bound.control_address());
+/// # });
+/// ```
+pub struct Bound<N: LiveNode> {
+    live: Live<N>,
+    listening: Listening,
+    address: SocketAddr,
+    control: TcpListener,
+    control_address: SocketAddr,
+}
+
+impl<N: LiveNode> Bound<N> {
+    /// Where messages are taken.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// assert!(bound.address().ip().is_loopback());
+    /// # });
+    /// ```
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where the node is controlled.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// assert!(bound.control_address().ip().is_loopback());
+    /// # });
+    /// ```
+    pub fn control_address(&self) -> SocketAddr {
+        self.control_address
+    }
+
+    /// Starts the node, in a deployment of this number (messages of others are refused) with the
+    /// nodes at these addresses.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// let addresses = vec![bound.address()];
+    /// let running = bound.start(1, addresses).await.unwrap();
+    /// assert_eq!(running.stop().await.unwrap(), Account(100));
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the node is not among the addresses, or its directory cannot be used or is damaged.
+    pub async fn start(self, deployment: u64, nodes: Vec<SocketAddr>) -> Result<Running<N>, Error> {
+        let Live { id, node, directory, key, drop, seed, timers, outputs, .. } = self.live;
+        if id.index() >= nodes.len() {
+            let count = nodes.len();
+            return Err(Error::new(format!("there is no node {id} among {count} nodes")));
+        }
+        let disk = directory.map(|directory| Disk::open(&directory)).transpose()?;
+        let found = disk.as_ref().map(Disk::read).transpose()?.flatten();
+        let (node, first) = match (&disk, &found) {
+            (Some(disk), Some(bytes)) => {
+                let kept: Option<N> = postcard::from_bytes(bytes).map_err(|_| disk.damaged())?;
+                (kept.unwrap_or(node), Input::Restart)
+            }
+            _ => (node, Input::Start),
+        };
+        let incarnation = coin::now();
+        let seed = seed.map_or_else(coin::fresh, |seed| seed ^ ((id.index() as u64 + 1) << 32));
+        let count = nodes.len();
+        let ends = Ends { me: id, deployment, incarnation, peers: nodes, key: key.clone() };
+        let (calls_sender, calls) = mpsc::channel(WAITING);
+        let (others_sender, others) = mpsc::channel(WAITING);
+        let served =
+            control::serve(self.control, key.clone(), calls_sender.clone(), others_sender.clone());
+        let server = tokio::spawn(served);
+        let task = Task {
+            id,
+            nodes: count,
+            node,
+            deployment,
+            incarnation,
+            transport: Transport::new(self.listening, ends),
+            key,
+            pending: Vec::new(),
+            timers: Timers::new(),
+            after: timers,
+            loopback: VecDeque::new(),
+            outbox: Vec::new(),
+            outputs: Vec::new(),
+            hear: outputs,
+            replies: Vec::new(),
+            sequences: vec![0; count],
+            in_order: InOrder::new(count),
+            colours: Colours::default(),
+            coin: Coin::new(seed),
+            drop,
+            disk,
+            written: found,
+            counts: Statistics::default(),
+        };
+        tracing::info!(node = id.index(), address = %self.address, control = %self.control_address,
+            restart = matches!(first, Input::Restart), "the node starts");
+        let task = tokio::spawn(task.run(first, calls, others));
+        Ok(Running { task, server, calls: calls_sender, others: others_sender })
+    }
+}
+
+/// A node that runs. Dropping this lets it run on; see [`Running::stop`].
+///
+/// ```
+/// # use allways_live::{Live, sample::Account};
+/// # use allways::Id;
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+/// let addresses = vec![bound.address()];
+/// let running = bound.start(1, addresses).await.unwrap();
+/// assert_eq!(running.statistics().await.unwrap().handled, 0);
+/// # });
+/// ```
+pub struct Running<N: LiveNode> {
+    task: JoinHandle<Result<N, Error>>,
+    server: JoinHandle<()>,
+    calls: mpsc::Sender<Asked>,
+    others: mpsc::Sender<Asked>,
+}
+
+impl<N: LiveNode> Running<N> {
+    async fn ask(queue: &mpsc::Sender<Asked>, request: Request) -> Result<Reply, Error> {
+        let gone = || Error::new("the node does not run any more");
+        let (place, reply) = oneshot::channel();
+        queue.send((request, place)).await.map_err(|_| gone())?;
+        match reply.await.map_err(|_| gone())? {
+            Reply::Refused(why) => Err(Error::new(why)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// Calls the node. Returns when it has handled the call, what it persisted is on disk and what
+    /// it sent is on its way. Waits while the node has too much to send.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::{Account, Transfer}};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// let addresses = vec![bound.address()];
+    /// let running = bound.start(1, addresses).await.unwrap();
+    /// running.call(Transfer { to: 0, amount: 10 }).await.unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the node has ended.
+    pub async fn call(&self, call: N::Call) -> Result<(), Error> {
+        let call = postcard::to_stdvec(&call).map_err(cannot("encode the call"))?;
+        Self::ask(&self.calls, Request::Call(call)).await.map(drop)
+    }
+
+    /// What the node has counted.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// let addresses = vec![bound.address()];
+    /// let running = bound.start(1, addresses).await.unwrap();
+    /// assert_eq!(running.statistics().await.unwrap().malformed, 0);
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the node has ended.
+    pub async fn statistics(&self) -> Result<Statistics, Error> {
+        match Self::ask(&self.others, Request::Status).await? {
+            Reply::Status(status) => Ok(status.statistics),
+            other => Err(Error::new(format!("the node answers something else: {other:?}"))),
+        }
+    }
+
+    /// Ends the node in good order: what it has handled is persisted and sent. Returns the state
+    /// that it ended in.
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let bound = Live::new(Id::new(0), Account(100)).bind().await.unwrap();
+    /// let addresses = vec![bound.address()];
+    /// let running = bound.start(1, addresses).await.unwrap();
+    /// assert_eq!(running.stop().await.unwrap(), Account(100));
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the node has ended by itself: its handler panicked, or its disk failed.
+    pub async fn stop(self) -> Result<N, Error> {
+        // Where it has ended already, the result says why.
+        let _ = Self::ask(&self.others, Request::Stop).await;
+        self.ended().await
+    }
+
+    /// Waits until the node ends: somebody stops it through its control port, or it fails.
+    ///
+    /// ```no_run
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// # async fn run(running: allways_live::Running<Account>) {
+    /// let last = running.ended().await.unwrap();
+    /// # let _ = last;
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Running::stop`].
+    pub async fn ended(self) -> Result<N, Error> {
+        let ended = self.task.await;
+        self.server.abort();
+        match ended {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => {
+                let panic = error.into_panic();
+                let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                let text = text.unwrap_or_else(|| "a value that is not text".to_owned());
+                Err(Error::new(format!("a handler panicked: {text}")))
+            }
+            Err(error) => Err(Error::new(format!("the node was ended: {error}"))),
+        }
+    }
+}
+
+/// The task that owns a node.
+struct Task<N: LiveNode> {
+    id: Id,
+    nodes: usize,
+    node: N,
+    deployment: u64,
+    incarnation: u64,
+    transport: Transport,
+    key: Option<Key>,
+    /// The timers as handlers see them.
+    pending: Vec<N::Timer>,
+    timers: Timers<N::Timer>,
+    after: After<N::Timer>,
+    /// Messages to oneself: each with its header, as if it had come from the network.
+    loopback: VecDeque<(Header, N::Msg)>,
+    /// What the batch has sent so far: destination, sequence number and frame.
+    outbox: Vec<(Id, u64, Vec<u8>)>,
+    outputs: Vec<N::Output>,
+    hear: Hear<N::Output>,
+    /// Calls of the batch that wait for an answer.
+    replies: Vec<oneshot::Sender<Reply>>,
+    /// The number of the last message to each node.
+    sequences: Vec<u64>,
+    in_order: InOrder,
+    colours: Colours,
+    coin: Coin,
+    drop: f64,
+    disk: Option<Disk>,
+    /// What is on disk.
+    written: Option<Vec<u8>>,
+    counts: Statistics,
+}
+
+impl<N: LiveNode> Task<N> {
+    async fn run(
+        mut self,
+        first: Input<N>,
+        mut calls: mpsc::Receiver<Asked>,
+        mut others: mpsc::Receiver<Asked>,
+    ) -> Result<N, Error> {
+        self.step(first);
+        self.settle().await?;
+        loop {
+            let idle = self.loopback.is_empty();
+            let deadline = self.timers.next();
+            // Whoever asks comes first: one request at a time, so that nobody else waits long.
+            tokio::select! {
+                biased;
+                Some((request, place)) = others.recv() => {
+                    if let Request::Stop = request {
+                        self.transport.drain().await;
+                        tracing::info!(node = self.id.index(), "the node ends");
+                        let _ = place.send(Reply::Done);
+                        return Ok(self.node);
+                    }
+                    let reply = self.answer(&request);
+                    let _ = place.send(reply);
+                }
+                Some((request, place)) = calls.recv(), if !self.transport.is_backlogged() => {
+                    self.call(&request, place);
+                }
+                () = std::future::ready(()), if !idle => {}
+                () = self.transport.ready(), if idle => {}
+                () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)),
+                    if idle && deadline.is_some() => {}
+            }
+            self.take_loopback();
+            self.take_network();
+            self.take_timers();
+            self.settle().await?;
+        }
+    }
+
+    fn call(&mut self, request: &Request, place: oneshot::Sender<Reply>) {
+        let decoded = match request {
+            Request::Call(bytes) => postcard::from_bytes(bytes).ok(),
+            _ => None,
+        };
+        match decoded {
+            Some(call) => {
+                self.counts.calls += 1;
+                self.step(Input::Call(call));
+                self.replies.push(place);
+            }
+            None => {
+                self.counts.malformed += 1;
+                let _ = place.send(Reply::Refused("this is no call of this node".to_owned()));
+            }
+        }
+    }
+
+    /// Answers what changes nothing but the colour. The state is settled: what it says was said.
+    fn answer(&mut self, request: &Request) -> Reply {
+        match request {
+            Request::Record(number) => {
+                self.reach(*number);
+                Reply::Done
+            }
+            Request::Collect(number) => {
+                let mut record = self.colours.record(*number).cloned();
+                if let Some(record) = &mut record {
+                    let places = self.in_order.places().to_vec();
+                    record.received = self.transport.is_ordered().then_some(places);
+                }
+                Reply::Record(record)
+            }
+            Request::Status => Reply::Status(Status {
+                id: self.id.index(),
+                nodes: self.nodes,
+                incarnation: self.incarnation,
+                colour: self.colours.current(),
+                statistics: self.counts,
+            }),
+            Request::Call(_) | Request::Stop => Reply::Refused("not here".to_owned()),
+        }
+    }
+
+    /// Records the state for the snapshot of this number, unless that is done.
+    fn reach(&mut self, number: u64) {
+        let before = self.colours.current();
+        self.colours.reach(number, || Record {
+            incarnation: self.incarnation,
+            local: postcard::to_stdvec(&(&self.node, &self.pending)).unwrap_or_default(),
+            late: Vec::new(),
+            sent: self.sequences.iter().map(|&last| (self.incarnation, last)).collect(),
+            received: None,
+        });
+        self.counts.snapshots += u64::from(self.colours.current() > before);
+    }
+
+    fn take_loopback(&mut self) {
+        // A message to oneself may be handled in the batch that sends it: a crash then loses both.
+        for _ in 0..self.loopback.len().min(BATCH) {
+            let Some((header, msg)) = self.loopback.pop_front() else { return };
+            self.in_order.advances(&header);
+            self.deliver(header, msg);
+        }
+    }
+
+    fn take_network(&mut self) {
+        self.transport.flush();
+        for _ in 0..BATCH {
+            let Some(frame) = self.transport.take(&mut self.counts) else { return };
+            let key = self.key.as_ref();
+            let decoded =
+                wire::decode::<Option<N::Msg>>(key, self.id, self.deployment, self.nodes, frame);
+            match decoded {
+                Err(refused) => count(refused, &mut self.counts),
+                Ok((header, msg)) => {
+                    let newer = self.in_order.advances(&header);
+                    match msg {
+                        Some(msg) if newer || !self.transport.is_ordered() => {
+                            self.deliver(header, msg);
+                        }
+                        // What comes too late on a stream is lost; a greeting has said what it says.
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, header: Header, msg: N::Msg) {
+        self.reach(header.colour);
+        if self.colours.is_late(header.colour) {
+            let bytes = postcard::to_stdvec(&msg).unwrap_or_default();
+            self.colours.late(header.colour, header.from, &bytes);
+        }
+        self.counts.handled += 1;
+        self.step(Input::Message { from: header.from, msg });
+    }
+
+    fn take_timers(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        for _ in 0..BATCH {
+            let Some(timer) = self.timers.due(now) else { return };
+            self.counts.timers += 1;
+            self.step(Input::Timer(timer));
+        }
+    }
+
+    /// Lets the node handle one input. What it sends carries the colour that it has now.
+    fn step(&mut self, input: Input<N>) {
+        let coin = &mut self.coin;
+        let mut choose = |sides| coin.below(sides);
+        let handled =
+            handle(&mut self.node, self.id, self.nodes, &mut self.pending, input, &mut choose);
+        if !self.pending.is_empty() || self.timers.next().is_some() {
+            self.timers.keep(&self.pending, Instant::now(), &self.after);
+        }
+        self.outputs.extend(handled.outputs);
+        for (to, msg) in handled.sends {
+            self.send(to, msg);
+        }
+    }
+
+    fn send(&mut self, to: Id, msg: N::Msg) {
+        if to != self.id && self.drop > 0.0 && self.coin.lands(self.drop) {
+            self.counts.dropped += 1;
+            return;
+        }
+        let sequence = &mut self.sequences[to.index()];
+        let header = Header {
+            deployment: self.deployment,
+            from: self.id,
+            incarnation: self.incarnation,
+            sequence: *sequence + 1,
+            colour: self.colours.current(),
+        };
+        if to == self.id {
+            *sequence += 1;
+            self.loopback.push_back((header, msg));
+            return;
+        }
+        match wire::encode(self.key.as_ref(), to, &header, &Some(&msg)) {
+            Ok(frame) if frame.len() <= MAX_FRAME => {
+                *sequence += 1;
+                self.outbox.push((to, header.sequence, frame));
+            }
+            Ok(frame) => {
+                self.counts.oversized += 1;
+                tracing::error!(%to, bytes = frame.len(), "a message is too large to be sent");
+            }
+            Err(error) => {
+                self.counts.malformed += 1;
+                tracing::error!(%to, %error, "a message cannot be encoded");
+            }
+        }
+    }
+
+    /// Makes what the batch has done last, then known.
+    async fn settle(&mut self) -> Result<(), Error> {
+        self.persist().await?;
+        for (to, sequence, frame) in self.outbox.drain(..) {
+            self.transport.send(to, frame, sequence, &mut self.counts);
+        }
+        for output in self.outputs.drain(..) {
+            (self.hear)(&output);
+        }
+        for place in self.replies.drain(..) {
+            let _ = place.send(Reply::Done);
+        }
+        Ok(())
+    }
+
+    async fn persist(&mut self) -> Result<(), Error> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let bytes =
+            postcard::to_stdvec(&self.node.persisted()).map_err(cannot("encode the state"))?;
+        if self.written.as_ref() == Some(&bytes) {
+            return Ok(());
+        }
+        let disk = disk.clone();
+        // Not here: others run on this thread, too.
+        let written = tokio::task::spawn_blocking(move || disk.write(&bytes).map(|()| bytes));
+        let written = written.await.map_err(cannot("write the state"))?;
+        self.written = Some(written.map_err(cannot("write the state"))?);
+        self.counts.persisted += 1;
+        Ok(())
+    }
+}
