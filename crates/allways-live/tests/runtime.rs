@@ -209,8 +209,9 @@ async fn alone<N: LiveNode>(live: Live<N>) -> Result<Running<N>, Error> {
 async fn a_restart_recovers_what_was_persisted() {
     let directory = scratch("restart");
     // All that is sent is lost.
-    let with =
-        |live: Live<Account>, index| live.drop(1.0).directory(directory.join(index.to_string()));
+    let with = |live: Live<Account>, index: usize| {
+        live.drop(1.0).directory(directory.join(index.to_string()))
+    };
     let cluster = start(&Account(EACH), with).await.unwrap();
     cluster.running[0].call(Transfer { to: 1, amount: 10 }).await.unwrap();
     for running in cluster.running {
