@@ -70,6 +70,11 @@ impl Controls {
         Controls { key, addresses: addresses.to_vec(), controls, number: 0 }
     }
 
+    /// The same nodes, over connections of their own.
+    pub(crate) fn again(&self) -> Self {
+        Controls::later(&self.addresses, self.key.clone())
+    }
+
     /// How many nodes there are.
     ///
     /// ```no_run

@@ -3,14 +3,20 @@
 //! A [`Node`](allways::Node) that was checked runs here unchanged: over UDP or TCP, with timers on the
 //! real clock, with what it persists on disk. While it runs, consistent snapshots of all nodes are
 //! taken without stopping any, and checked: what can happen from here? See [`Live`] for a node,
-//! [`Controls`] for snapshots.
+//! [`Controls`] for snapshots, [`Deployment`] for nodes that are processes, and [`online`] for the
+//! checking.
 
 mod coin;
 mod collect;
 mod colour;
 mod control;
+mod deployable;
+mod deployment;
 mod disk;
 mod error;
+mod instances;
+mod online;
+mod process;
 mod runtime;
 mod statistics;
 mod timers;
@@ -19,7 +25,12 @@ mod wire;
 
 use allways::Node;
 pub use collect::{Controls, Recorded};
+pub use deployable::{Case, Circumstances, Deployable, DriverCall, Place, Repeated};
+pub use deployment::Deployment;
 pub use error::Error;
+pub use instances::Instances;
+pub use online::{Finding, News, OnlineOptions, Round, Totals, online};
+pub use process::serve;
 pub use runtime::{Bound, Live, Running};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

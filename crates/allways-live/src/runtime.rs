@@ -12,6 +12,7 @@
 use crate::coin::{self, Coin};
 use crate::colour::{Colours, Record};
 use crate::control::{self, Asked, Reply, Request, Status};
+use crate::deployable::Place;
 use crate::disk::Disk;
 use crate::error::cannot;
 use crate::timers::Timers;
@@ -247,6 +248,15 @@ impl<N: LiveNode> Live<N> {
     pub fn outputs(mut self, hear: impl FnMut(&N::Output) + Send + 'static) -> Self {
         self.outputs = Box::new(hear);
         self
+    }
+
+    /// All of this at once.
+    pub(crate) fn placed(mut self, place: Place) -> Self {
+        let Place { listen, protocol, directory, key, drop, seed } = place;
+        if let Some((messages, control)) = listen {
+            self = self.listen(messages, control);
+        }
+        Live { protocol, directory, key, drop, seed, ..self }
     }
 
     /// Opens the sockets. Nothing runs yet, but what comes in waits.
@@ -491,6 +501,11 @@ impl<N: LiveNode> Running<N> {
         self.ended().await
     }
 
+    /// What can end the node while somebody waits for its end.
+    pub(crate) fn stopper(&self) -> Stopper {
+        Stopper(self.others.clone())
+    }
+
     /// Waits until the node ends: somebody stops it through its control port, or it fails.
     ///
     /// ```no_run
@@ -518,6 +533,17 @@ impl<N: LiveNode> Running<N> {
                 Err(Error::new(format!("a handler panicked: {text}")))
             }
             Err(error) => Err(Error::new(format!("the node was ended: {error}"))),
+        }
+    }
+}
+
+pub(crate) struct Stopper(mpsc::Sender<Asked>);
+
+impl Stopper {
+    pub async fn stop(&self) {
+        let (place, done) = oneshot::channel();
+        if self.0.send((Request::Stop, place)).await.is_ok() {
+            let _ = done.await;
         }
     }
 }

@@ -1,7 +1,9 @@
-//! A global state to start from: what a snapshot of a running system has seen.
+//! A global state to start from: what a snapshot of a running system has seen; and what is left of
+//! a system there.
 
 use super::event::Local;
 use super::node::{Id, Node};
+use super::property::PropertyKind;
 use super::step::{Done, Effect, End};
 use super::system::System;
 use std::sync::Arc;
@@ -116,5 +118,68 @@ impl<N: Node> System<N> {
         let sends = envelopes.map(|(_, to, msg)| (*to, msg.clone())).collect();
         let done = Done { local, sends, outputs: Vec::new(), stutter: false };
         Some(Effect { choices: Vec::new(), end: End::Done(done) })
+    }
+}
+
+impl<N: Node> System<N> {
+    /// The nodes as they were given to [`System::new`].
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// assert_eq!(System::new([Cell(0), Cell(1)]).nodes(), [Cell(0), Cell(1)]);
+    /// ```
+    pub fn nodes(&self) -> &[N] {
+        &self.nodes
+    }
+
+    /// The driver's scripts: the calls of each come one after the other.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0)]).call(0, 1).calls_in_sequence([(0, 2), (0, 3)]);
+    /// let me = Id::new(0);
+    /// assert_eq!(system.scripts(), [vec![(me, 1)], vec![(me, 2), (me, 3)]]);
+    /// ```
+    pub fn scripts(&self) -> &[Vec<(Id, N::Call)>] {
+        &self.scripts
+    }
+
+    /// The same system with other scripts of its driver: for one that starts at a snapshot, what is
+    /// left of them.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0)]).call(0, 1).call(0, 2);
+    /// let rest = system.scripts()[1..].to_vec();
+    /// assert_eq!(system.with_scripts(rest).scripts(), [vec![(Id::new(0), 2)]]);
+    /// ```
+    #[must_use]
+    pub fn with_scripts(mut self, scripts: Vec<Vec<(Id, N::Call)>>) -> Self {
+        self.scripts.clear();
+        for script in scripts {
+            self = self
+                .calls_in_sequence(script.into_iter().map(|(node, call)| (node.index(), call)));
+        }
+        self
+    }
+
+    /// Only what must always hold: the other properties are about runs from the initial state to an
+    /// end, and say nothing about what can happen from the middle of one.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0)])
+    ///     .always("small", view(|c: &Cell| c.0), |cells| cells[0] < 9)
+    ///     .sometimes("one", view(|c: &Cell| c.0), |cells| cells[0] == 1);
+    /// assert_eq!(system.only_always().properties().count(), 1);
+    /// ```
+    #[must_use]
+    pub fn only_always(mut self) -> Self {
+        self.properties.retain(|property| property.kind == PropertyKind::Always);
+        self
     }
 }
