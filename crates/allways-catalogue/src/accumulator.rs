@@ -43,6 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const FORWARD_FIRST: &str = "forward-first";

@@ -13,6 +13,7 @@
 mod accumulator;
 mod chain;
 mod history;
+mod live;
 mod lock;
 mod one_paxos;
 mod overlay;
@@ -27,6 +28,7 @@ mod two_phase_commit;
 mod zab;
 
 use allways::{Checkable, Error};
+use live::LivePart;
 pub use parameters::{Bug, Kind, Parameter, Parameters};
 
 /// A protocol of the catalogue.
@@ -45,6 +47,8 @@ pub struct Entry {
     /// The mistakes that can be brought back.
     pub bugs: &'static [Bug],
     make: fn(&Parameters) -> Result<Box<dyn Checkable>, Error>,
+    #[cfg_attr(not(feature = "live"), expect(dead_code))]
+    live: LivePart,
 }
 
 impl Entry {
@@ -69,7 +73,7 @@ impl Entry {
         bugs: &'static [Bug],
         make: fn(&Parameters) -> Result<Box<dyn Checkable>, Error>,
     ) -> Self {
-        Entry { name, about, parameters, bugs, make }
+        Entry { name, about, parameters, bugs, make, live: LivePart::NONE }
     }
 
     /// The values of all parameters when these are set: `("nodes", "3")`, `("bug", "last-promise")`.

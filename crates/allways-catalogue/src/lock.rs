@@ -74,6 +74,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const DUPLICATE_GRANTS: &str = "duplicate-grants";

@@ -57,6 +57,17 @@ pub(crate) const ENTRY: Entry = Entry {
         defaults: &[("nodes", "3"), ("proposals", "2")],
     }],
     make,
+    #[cfg(not(feature = "live"))]
+    live: crate::LivePart::NONE,
+    #[cfg(feature = "live")]
+    live: crate::LivePart {
+        make: Some(|parameters| {
+            crate::live::repeated(system(parameters), |state, node| {
+                state.last_promise = node.last_promise;
+            })
+        }),
+        defaults: &[("proposals", "2")],
+    },
 };
 
 const LAST_PROMISE: &str = "last-promise";
@@ -66,6 +77,7 @@ type Ballot = usize;
 type Value = char;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 struct Paxos {
     proposer: Proposer,
     /// The highest ballot that was promised.
@@ -107,6 +119,7 @@ impl Members {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Proposer {
     Idle,
     /// It waits for promises.
@@ -120,6 +133,7 @@ enum Proposer {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Msg {
     Prepare(Ballot),
     Promise(Ballot, Option<(Ballot, Value)>),
@@ -129,6 +143,7 @@ enum Msg {
 
 /// Propose this value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 struct Propose(Value);
 
 impl Paxos {
@@ -216,9 +231,18 @@ impl Node for Paxos {
             Msg::Learn(ballot, value) => self.on_learn(from, ballot, value),
         }
     }
+
+    /// Paxos keeps its promises over crashes. Checks have none, deployments do.
+    fn persisted(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
+    Ok(Box::new(system(parameters)?))
+}
+
+fn system(parameters: &Parameters) -> Result<System<Paxos>, Error> {
     let (nodes, proposals) = (parameters.number("nodes"), parameters.number("proposals"));
     if proposals > nodes {
         return Err(Error::System(format!(
@@ -249,7 +273,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
             chosen.iter().any(Option::is_some)
         });
     }
-    Ok(Box::new(system.expect_kinds()))
+    Ok(system.expect_kinds())
 }
 
 #[cfg(test)]

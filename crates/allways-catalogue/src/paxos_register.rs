@@ -48,6 +48,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const STALE_READ: &str = "stale-read";

@@ -52,6 +52,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 /// A number for one attempt of one proposer; zero is below all of them.

@@ -71,6 +71,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const LOST_COMMIT: &str = "lost-commit";

@@ -15,6 +15,7 @@ pub(crate) const ENTRY: Entry = Entry {
     parameters: &[],
     bugs: &[],
     make,
+    live: crate::LivePart::NONE,
 };
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -37,6 +37,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const MAJORITY_COMMITS: &str = "majority-commits";

@@ -58,6 +58,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 /// The number of an epoch; zero is before all of them.

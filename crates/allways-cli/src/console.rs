@@ -5,7 +5,7 @@ use crate::text::one_line;
 use allways::TextOptions;
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,6 +24,8 @@ pub(crate) struct Console<'a> {
     pub catches_interrupts: bool,
     /// Set to true to make a check stop with what it has.
     pub stop: Arc<AtomicBool>,
+    /// The file of this program: a deployment runs it once more for each node.
+    pub executable: PathBuf,
     /// What the program is called: whoever is told what to type next has to type that.
     pub program: String,
 }
@@ -38,6 +40,7 @@ impl<'a> Console<'a> {
             out_terminal: None,
             catches_interrupts: false,
             stop: Arc::default(),
+            executable: std::env::current_exe().unwrap_or_default(),
             program: "allways".to_owned(),
         }
     }

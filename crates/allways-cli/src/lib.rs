@@ -37,6 +37,7 @@ mod files;
 mod interrupt;
 mod json;
 mod list;
+mod live;
 mod manual;
 mod minimise;
 mod progress;
@@ -128,6 +129,8 @@ fn dispatch<A: Into<OsString> + Clone>(
             Command::Replay(args) => replay::replay(entries, &args, console),
             Command::Show(args) => show::show(entries, &args, console),
             Command::Minimise(args) => minimise::minimise(entries, &args, console),
+            Command::Live(args) => live::live(entries, &args, console),
+            Command::LiveNode(args) => live::live_node(entries, &args),
             Command::Completions(args) => manual::completions(entries, &args, console),
             Command::Man(args) => manual::man(&args, console),
         },

@@ -43,7 +43,14 @@ impl<'a> RunFile<'a> {
             true => wrong(error.to_string()),
             false => error.to_string(),
         })?;
-        let system = build(entry, &parameters)?;
+        let system = match &saved.snapshot {
+            None => build(entry, &parameters)?,
+            // A prediction of a deployment starts where that was.
+            Some(snapshot) => {
+                let deployed = entry.deploy(&parameters).map_err(|e| wrong(e.to_string()))?;
+                deployed.continued(snapshot).map_err(|e| wrong(e.to_string()))?
+            }
+        };
         saved.parameters = owned(&parameters);
         Ok(RunFile { entry, parameters, system, saved })
     }

@@ -160,6 +160,7 @@ type After<T> = Arc<dyn Fn(&T) -> Duration + Send + Sync>;
 pub struct Repeated<N: LiveNode> {
     system: System<N>,
     after: Option<After<N::Timer>>,
+    configure: fn(&mut N, &N),
 }
 
 impl<N: LiveNode> Repeated<N> {
@@ -184,7 +185,7 @@ impl<N: LiveNode> Repeated<N> {
         let started = system.clone().starting_at(snapshot);
         let options = allways::Options { max_depth: Some(0), ..allways::Options::default() };
         started.try_check(&options).map_err(|error| Error::new(error.to_string()))?;
-        Ok(Repeated { system, after: None })
+        Ok(Repeated { system, after: None, configure: |_, _| {} })
     }
 
     /// How long after it is set a timer fires.
@@ -200,6 +201,22 @@ impl<N: LiveNode> Repeated<N> {
     #[must_use]
     pub fn timers(mut self, after: impl Fn(&N::Timer) -> Duration + Send + Sync + 'static) -> Self {
         self.after = Some(Arc::new(after));
+        self
+    }
+
+    /// What of a state is configuration: given a state and the node as the system has it, makes the
+    /// state one of that node. So a saved run can be replayed with another configuration.
+    ///
+    /// ```
+    /// # use allways_live::{Repeated, sample::Account};
+    /// # use allways::System;
+    /// let repeated = Repeated::new(System::new([Account(5)])).unwrap();
+    /// let repeated = repeated.configured(|_state, _node| {}); // there is none
+    /// # let _ = repeated;
+    /// ```
+    #[must_use]
+    pub fn configured(mut self, configure: fn(&mut N, &N)) -> Self {
+        self.configure = configure;
         self
     }
 
@@ -234,7 +251,10 @@ impl<N: LiveNode> Repeated<N> {
         left
     }
 
-    fn system(&self, continued: Continued<N>) -> System<N> {
+    fn system(&self, mut continued: Continued<N>) -> System<N> {
+        for (local, node) in continued.snapshot.locals.iter_mut().zip(self.system.nodes()) {
+            (self.configure)(&mut local.node, node);
+        }
         let scripts = self.left(&continued.made).into_iter();
         let scripts = scripts.filter(|(number, _)| continued.scripts.contains(number));
         let mut system = self.system.clone();

@@ -1,6 +1,7 @@
 //! The arguments: what there is, what it is called, and the help that a newcomer works from.
 
 mod check;
+mod live;
 mod run_file;
 mod values;
 
@@ -9,6 +10,7 @@ pub(crate) use check::{CheckArgs, Output};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+pub(crate) use live::{LiveArgs, LiveNodeArgs};
 pub(crate) use run_file::{MinimiseArgs, ReplayArgs, ShowArgs, ShowFormat};
 use std::str::FromStr;
 use values::truth;
@@ -29,6 +31,7 @@ Examples:
   allways check paxos --set bug=last-promise --save out
   allways show out/run.json --html run.html     look at its run in a browser
   allways replay out/run.json                   does the code as it is now still violate?
+  allways live paxos --drop 0.3 --for 60        deploy it, and predict what can go wrong
   allways check --help                          engines, bounds, exit codes
   source <(allways completions bash)            complete commands and names with the tab key
   allways man | man -l -                        all this as a manual page; `allways man check` for check";
@@ -103,6 +106,12 @@ pub(crate) enum Command {
     /// Makes a saved run smaller: fewer events that violate the same property.
     #[command(after_help = run_file::MINIMISE_HELP)]
     Minimise(MinimiseArgs),
+    /// Deploys a system, and predicts from where it is what can go wrong.
+    #[command(after_help = live::HELP)]
+    Live(Box<LiveArgs>),
+    /// A node of a deployment.
+    #[command(hide = true)]
+    LiveNode(Box<LiveNodeArgs>),
     /// Prints what a shell needs to complete commands, flags and names of systems.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -183,6 +192,12 @@ pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
                 .mut_arg("engine", words(&["auto", "global", "walk"]))
                 .mut_arg("search", words(&["bfs", "dfs", "classic"]))
                 .mut_arg("color", words(&["auto", "always", "never"]))
+        })
+        .mut_subcommand("live", |live| {
+            let deployable: Vec<&'static str> =
+                entries.iter().filter(|entry| entry.is_deployable()).map(|e| e.name).collect();
+            live.mut_arg("system", |arg| arg.value_parser(PossibleValuesParser::new(deployable)))
+                .mut_arg("transport", words(&["udp", "tcp"]))
         })
         .mut_subcommand("show", |show| show.mut_arg("color", words(&["auto", "always", "never"])))
         .mut_subcommand("completions", |completions| {

@@ -160,8 +160,8 @@ impl<N: Node> System<N> {
     pub fn with_scripts(mut self, scripts: Vec<Vec<(Id, N::Call)>>) -> Self {
         self.scripts.clear();
         for script in scripts {
-            self = self
-                .calls_in_sequence(script.into_iter().map(|(node, call)| (node.index(), call)));
+            self =
+                self.calls_in_sequence(script.into_iter().map(|(node, call)| (node.index(), call)));
         }
         self
     }
