@@ -8,7 +8,7 @@ use crate::colour::Record;
 use crate::control::{Control, Request, Status};
 use crate::error::cannot;
 use crate::wire::Key;
-use crate::{Error, LiveNode, Statistics};
+use crate::{DriverCall, Error, LiveNode, Statistics};
 use allways::{Id, Local, Snapshot};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -110,6 +110,13 @@ impl Controls {
     }
 
     async fn status(&mut self, node: usize) -> Result<Status, Error> {
+        // A node that has restarted since is asked over a new connection.
+        if let Some(control) = &mut self.controls[node] {
+            let result = control.status().await;
+            if let Ok(status) = self.after(node, result) {
+                return Ok(status);
+            }
+        }
         let result = self.control(node).await?.status().await;
         self.after(node, result)
     }
@@ -160,7 +167,26 @@ impl Controls {
         self.call_encoded(node, call).await
     }
 
-    pub(crate) async fn call_encoded(&mut self, node: usize, call: Vec<u8>) -> Result<(), Error> {
+    /// Makes a call of a driver.
+    ///
+    /// ```no_run
+    /// # use allways_live::{Controls, Deployable};
+    /// # async fn of(mut controls: Controls, system: &dyn Deployable) -> Result<(), allways_live::Error> {
+    /// for call in system.calls(1, 7) {
+    ///     controls.drive(&call).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Controls::call`].
+    pub async fn drive(&mut self, call: &DriverCall) -> Result<(), Error> {
+        self.call_encoded(call.node, call.call.clone()).await
+    }
+
+    async fn call_encoded(&mut self, node: usize, call: Vec<u8>) -> Result<(), Error> {
         let result = self.control(node).await?.ask(&Request::Call(call)).await;
         self.after(node, result).map(drop)
     }

@@ -234,7 +234,7 @@ async fn drive(
         }
         for call in calls {
             ticks.tick().await;
-            if let Err(error) = controls.call_encoded(call.node, call.call).await {
+            if let Err(error) = controls.drive(&call).await {
                 tracing::debug!(%error, node = call.node, "the driver called in vain");
             }
         }
@@ -305,6 +305,9 @@ impl Watch<'_> {
         let mut round = Round { number: recorded.number, ..Round::default() };
         let deadline = Instant::now() + self.options.budget;
         for case in self.system.cases(recorded, self.options.circumstances)? {
+            if self.is_over() {
+                break;
+            }
             if self.violated.contains(&case.instance) {
                 continue;
             }
@@ -314,7 +317,7 @@ impl Watch<'_> {
                 continue;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.is_over() {
+            if left.is_zero() {
                 round.unfinished += 1;
                 continue;
             }
