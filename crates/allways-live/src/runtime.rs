@@ -31,6 +31,8 @@ use tokio::time::Instant;
 
 /// So many messages are handled before what they led to is written and sent.
 const BATCH: usize = 64;
+/// A frame may be so many bytes longer than the last without being moved.
+const SLACK: usize = 64;
 /// So many requests wait for the node.
 const WAITING: usize = 64;
 /// A timer fires after this, unless the deployment says otherwise.
@@ -388,6 +390,7 @@ impl<N: LiveNode> Bound<N> {
             hear: outputs,
             replies: Vec::new(),
             sequences: vec![0; count],
+            room: SLACK,
             in_order: InOrder::new(count),
             colours: Colours::default(),
             coin: Coin::new(seed),
@@ -571,6 +574,8 @@ struct Task<N: LiveNode> {
     replies: Vec<oneshot::Sender<Reply>>,
     /// The number of the last message to each node.
     sequences: Vec<u64>,
+    /// How large the next frame probably becomes: as large as the last, and a little.
+    room: usize,
     in_order: InOrder,
     colours: Colours,
     coin: Coin,
@@ -765,9 +770,10 @@ impl<N: LiveNode> Task<N> {
             self.loopback.push_back((header, msg));
             return;
         }
-        match wire::encode(self.key.as_ref(), to, &header, &Some(&msg)) {
+        match wire::encode(self.key.as_ref(), to, &header, &Some(&msg), self.room) {
             Ok(frame) if frame.len() <= MAX_FRAME => {
                 *sequence += 1;
+                self.room = frame.len() + SLACK;
                 self.outbox.push((to, header.sequence, frame));
             }
             Ok(frame) => {

@@ -452,7 +452,7 @@ async fn write_all(
         colour: 0,
     };
     let greeting =
-        wire::encode(ends.key.as_ref(), to, &header, &None::<()>).map_err(io::Error::other)?;
+        wire::encode(ends.key.as_ref(), to, &header, &None::<()>, 0).map_err(io::Error::other)?;
     write_frame(&mut forth, &greeting).await?;
     forth.flush().await?;
     let mut nothing = [0];

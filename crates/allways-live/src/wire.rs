@@ -111,14 +111,17 @@ pub(crate) enum Refused {
     Stray,
 }
 
-/// A frame to this destination.
+/// A frame to this destination; `room` is how large it probably becomes.
 pub(crate) fn encode(
     key: Option<&Key>,
     to: Id,
     header: &Header,
     msg: &impl Serialize,
+    room: usize,
 ) -> Result<Vec<u8>, postcard::Error> {
-    let mut bytes = postcard::to_extend(&(header, msg), MARK.to_vec())?;
+    let mut bytes = Vec::with_capacity(room);
+    bytes.extend(MARK);
+    let mut bytes = postcard::to_extend(&(header, msg), bytes)?;
     seal(key, &context(to), &mut bytes);
     Ok(bytes)
 }
@@ -164,7 +167,7 @@ mod tests {
     fn what_is_encoded_is_decoded() {
         let key = Key::new(&[1; 32]).unwrap();
         for key in [None, Some(&key)] {
-            let bytes = encode(key, Id::new(0), &header(), &vec![1u16, 700]).unwrap();
+            let bytes = encode(key, Id::new(0), &header(), &vec![1u16, 700], 0).unwrap();
             assert_eq!(read(key, &bytes), Ok((header(), vec![1, 700])));
         }
     }
@@ -172,7 +175,7 @@ mod tests {
     #[test]
     fn no_prefix_extension_or_flipped_bit_of_an_authenticated_frame_is_believed() {
         let key = Key::new(&[1; 32]).unwrap();
-        let bytes = encode(Some(&key), Id::new(0), &header(), &vec![1u16]).unwrap();
+        let bytes = encode(Some(&key), Id::new(0), &header(), &vec![1u16], 0).unwrap();
         for at in 0..bytes.len() {
             assert_eq!(read(Some(&key), &bytes[..at]), Err(Refused::Forged));
             for bit in 0..8 {
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_no_frame_is_malformed_and_never_a_panic() {
-        let bytes = encode(None, Id::new(0), &header(), &vec![1u16, 2, 3]).unwrap();
+        let bytes = encode(None, Id::new(0), &header(), &vec![1u16, 2, 3], 0).unwrap();
         for at in 0..bytes.len() {
             assert_eq!(read(None, &bytes[..at]), Err(Refused::Malformed));
         }
@@ -210,10 +213,10 @@ mod tests {
     #[test]
     fn frames_of_other_deployments_and_of_nodes_that_are_none_are_refused() {
         let stray = Header { deployment: 8, ..header() };
-        let bytes = encode(None, Id::new(0), &stray, &vec![1u16]).unwrap();
+        let bytes = encode(None, Id::new(0), &stray, &vec![1u16], 0).unwrap();
         assert_eq!(read(None, &bytes), Err(Refused::Stray));
         let nobody = Header { from: Id::new(3), ..header() };
-        let bytes = encode(None, Id::new(0), &nobody, &vec![1u16]).unwrap();
+        let bytes = encode(None, Id::new(0), &nobody, &vec![1u16], 0).unwrap();
         assert_eq!(read(None, &bytes), Err(Refused::Malformed));
     }
 }
