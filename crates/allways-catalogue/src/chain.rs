@@ -35,6 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
         defaults: &[("nodes", "2"), ("messages", "2")],
     }],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const OVERTAKING: &str = "overtaking";

@@ -127,3 +127,25 @@ pub(crate) fn repeated<N: allways_live::LiveNode>(
         .map(|repeated| Box::new(repeated.configured(configure)) as Box<dyn Deployable>)
         .map_err(|error| Error::System(error.to_string()))
 }
+
+/// The name of a bug in a state: written as text, and read back if there is such a bug.
+#[cfg(feature = "live")]
+pub(crate) mod bug {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(
+        bug: &Option<&'static str>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        bug.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<&'static str>, D::Error> {
+        let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        let bugs = crate::entries().iter().flat_map(|entry| entry.bugs);
+        let known = bugs.map(|bug| bug.name).find(|known| *known == name);
+        known.map(Some).ok_or_else(|| D::Error::custom(format!("there is no bug `{name}`")))
+    }
+}

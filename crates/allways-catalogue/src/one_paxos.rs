@@ -103,6 +103,15 @@ pub(crate) const ENTRY: crate::Entry = crate::Entry {
         },
     ],
     make,
+    #[cfg(not(feature = "live"))]
+    live: crate::LivePart::NONE,
+    #[cfg(feature = "live")]
+    live: crate::LivePart {
+        make: Some(|parameters| {
+            crate::live::repeated(system(parameters), |state, node| state.bug = node.bug)
+        }),
+        defaults: &[],
+    },
 };
 
 const ACCEPTOR_INIT: &str = "acceptor-init";
@@ -113,11 +122,14 @@ const LAST: &str = "last-suspects";
 const FIRST: &str = "first-suspects";
 const SECOND: &str = "second-suspects";
 
+/// Under this name, for serde would take a reference for something to borrow.
+type BugName = &'static str;
 type Value = char;
 /// How many entries of the utility are known.
 type Epoch = u8;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 struct OnePaxos {
     utility: Utility,
     /// The active acceptor, as far as this node knows.
@@ -130,11 +142,13 @@ struct OnePaxos {
     /// As an acceptor: the value that it has accepted.
     accepted: Option<Value>,
     chosen: Option<Value>,
-    bug: Option<&'static str>,
+    #[cfg_attr(feature = "live", serde(with = "crate::live::bug"))]
+    bug: Option<BugName>,
 }
 
 /// What a node is as a leader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Lead {
     /// It does not lead.
     No,
@@ -146,6 +160,7 @@ enum Lead {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Msg {
     /// A new leader asks the acceptor to promise.
     Prepare(Epoch),
@@ -165,6 +180,7 @@ enum Msg {
 type Accepted = (utility::Ballot, Entry);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Kinds)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Call {
     /// Propose this value.
     Propose(Value),
@@ -325,6 +341,11 @@ impl Node for OnePaxos {
             }
         }
     }
+
+    /// Everything is kept over crashes. Checks have none, deployments do.
+    fn persisted(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// The nodes that propose: the first, those that may lead later, then the others.
@@ -335,6 +356,10 @@ fn proposers(nodes: usize, last_suspects: bool) -> impl Iterator<Item = usize> {
 }
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
+    Ok(Box::new(system(parameters)?))
+}
+
+fn system(parameters: &Parameters) -> Result<System<OnePaxos>, Error> {
     let (nodes, proposals) = (parameters.number("nodes"), parameters.number("proposals"));
     if proposals > nodes {
         return Err(Error::System(format!(
@@ -356,7 +381,7 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     for (node, value) in order.take(proposals).zip('A'..) {
         system = system.call(node, Call::Propose(value));
     }
-    Ok(Box::new(system.expect_kinds()))
+    Ok(system.expect_kinds())
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     make,
+    live: crate::LivePart::NONE,
 };
 
 const KEPT_SIBLING: &str = "kept-sibling";

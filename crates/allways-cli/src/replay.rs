@@ -53,7 +53,8 @@ fn report(file: &RunFile<'_>, replayed: &Replayed, args: &ReplayArgs, program: &
     let heading = title(file.entry, &file.parameters);
     let mut text = format!("{heading}, a run of {events} by {}\n{replayed}", saved.tool);
     let run = typed(&args.run);
-    let bug = file.parameters.bug();
+    // A prediction starts in a state that the bug may have made.
+    let bug = file.parameters.bug().filter(|_| saved.snapshot.is_none());
     let advice = match replayed {
         Replayed::StillViolates { .. } => {
             let blame = bug.map(|_| {

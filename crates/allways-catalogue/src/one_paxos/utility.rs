@@ -17,12 +17,14 @@ pub(super) type Ballot = u8;
 
 /// A ballot in the instance for a place of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Instance {
     place: Epoch,
     ballot: Ballot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Entry {
     /// This node leads.
     LeaderChange(Id),
@@ -31,6 +33,7 @@ pub(super) enum Entry {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Utility {
     /// How many entries the log has: the place that is agreed on now.
     place: Epoch,
@@ -45,6 +48,7 @@ pub(super) struct Utility {
 
 /// What a node does to insert an entry here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 enum Attempt {
     None,
     /// It waits for promises; the highest that was accepted, or its own entry.
