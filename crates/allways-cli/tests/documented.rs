@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The crates, by their folders.
-const CRATES: [&str; 3] = ["allways", "allways-catalogue", "allways-cli"];
+const CRATES: [&str; 4] = ["allways", "allways-catalogue", "allways-cli", "allways-live"];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {

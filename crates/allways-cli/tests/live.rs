@@ -270,6 +270,20 @@ fn one_can_attach_to_what_runs() {
 }
 
 #[test]
+fn a_node_that_ends_by_itself_is_told() {
+    let (mut child, addresses) = begun(&["--directory", "live-ended"]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        // Whoever has the control port may end a node. Who deployed it does not know that.
+        let all: Vec<_> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
+        let mut controls = Controls::connect(&all, None).await.unwrap();
+        controls.stop().await;
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    gone(&addresses);
+}
+
+#[test]
 fn wrong_input_is_one_sentence() {
     for (args, sentence) in [
         (&["live", "tree"][..], "system `tree` cannot be deployed; those that can are "),

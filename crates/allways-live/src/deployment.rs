@@ -155,6 +155,28 @@ impl Deployment {
         }
     }
 
+    /// That no process has ended by itself.
+    ///
+    /// ```no_run
+    /// # fn of(mut deployment: allways_live::Deployment) {
+    /// assert!(deployment.all_run().is_ok());
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If one has: its handler panicked, or its disk failed. Its log says more.
+    pub fn all_run(&mut self) -> Result<(), Error> {
+        for (node, process) in self.nodes.iter_mut().enumerate() {
+            if let Some(child) = &mut process.child
+                && let Ok(Some(status)) = child.try_wait()
+            {
+                return Err(Error::new(format!("node {node} ended by itself ({status})")));
+            }
+        }
+        Ok(())
+    }
+
     /// Starts a node again that was killed, where it was.
     ///
     /// ```no_run

@@ -67,3 +67,8 @@ impl<N> LiveNode for N where
         + DeserializeOwned
 {
 }
+
+/// The examples of the guide, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/live.md")]
+struct Guide;

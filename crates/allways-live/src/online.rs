@@ -8,7 +8,8 @@
 //! run from there leads to is *predicted*. A prediction is a run of the system that is checked, from the
 //! snapshot: it was replayed before it is told, and can be saved and replayed at any time.
 //!
-//! A state that was explored in full is not explored again, whichever instance is in it.
+//! A state that was explored in full is not explored again, whichever instance is in it. One that is
+//! too large for its share of the budget is tried again only when there is nothing new.
 
 use crate::coin::Coin;
 use crate::deployable::Case;
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// So many states are remembered as explored.
 const MAX_KNOWN: usize = 1 << 20;
+/// A single check gets no more than this part of the budget.
+const SHARE: u32 = 4;
 /// How long a node that was killed stays down.
 const DOWN: Duration = Duration::from_millis(50);
 /// How often somebody looks whether it is over.
@@ -185,7 +188,8 @@ pub struct Totals {
 ///
 /// # Errors
 ///
-/// If the nodes are not those of the system, or a check cannot be carried out.
+/// If the nodes are not those of the system, a check cannot be carried out, or a node of the deployment
+/// ends by itself.
 pub async fn online(
     system: Arc<dyn Deployable>,
     mut controls: Controls,
@@ -207,6 +211,7 @@ pub async fn online(
         options,
         tell,
         known: HashSet::new(),
+        tried: HashSet::new(),
         violated: BTreeSet::new(),
         totals: Totals::default(),
     };
@@ -247,6 +252,8 @@ struct Watch<'a> {
     tell: &'a mut (dyn FnMut(News) + Send),
     /// Digests of what was explored in full.
     known: HashSet<[u8; 32]>,
+    /// Digests of what was explored in part.
+    tried: HashSet<[u8; 32]>,
     /// The instances that a violation was found in.
     violated: BTreeSet<u64>,
     totals: Totals,
@@ -289,6 +296,9 @@ impl Watch<'_> {
             match controls.snapshot().await {
                 Ok(recorded) => self.round(&recorded).await?,
                 Err(error) => {
+                    if let Some(deployment) = &mut deployment {
+                        deployment.all_run()?;
+                    }
                     self.totals.given_up += 1;
                     (self.tell)(News::GivenUp(error));
                 }
@@ -304,14 +314,17 @@ impl Watch<'_> {
         self.totals.snapshots += 1;
         let mut round = Round { number: recorded.number, ..Round::default() };
         let deadline = Instant::now() + self.options.budget;
-        for case in self.system.cases(recorded, self.options.circumstances)? {
+        let digest = |case: Case| (<[u8; 32]>::from(Sha256::digest(&case.snapshot)), case);
+        let cases = self.system.cases(recorded, self.options.circumstances)?;
+        let mut cases: Vec<_> = cases.into_iter().map(digest).collect();
+        cases.sort_by_key(|(digest, _)| self.tried.contains(digest));
+        for (digest, case) in cases {
             if self.is_over() {
                 break;
             }
             if self.violated.contains(&case.instance) {
                 continue;
             }
-            let digest = Sha256::digest(&case.snapshot).into();
             if self.known.contains(&digest) {
                 round.known += 1;
                 continue;
@@ -321,7 +334,8 @@ impl Watch<'_> {
                 round.unfinished += 1;
                 continue;
             }
-            let (Case { instance, snapshot, .. }, outcome) = self.check(case, left).await?;
+            let (Case { instance, snapshot, .. }, outcome) =
+                self.check(case, left.min(self.options.budget / SHARE)).await?;
             round.checked += 1;
             round.states += outcome.statistics.unique_states.unwrap_or(0);
             round.depth = round.depth.max(outcome.statistics.depth.unwrap_or(0));
@@ -336,14 +350,14 @@ impl Watch<'_> {
                     self.totals.predicted += 1;
                     (self.tell)(News::Predicted(finding));
                 }
-            } else if outcome.complete {
-                if self.known.len() >= MAX_KNOWN {
-                    self.known.clear();
-                }
-                self.known.insert(digest);
-            } else {
-                round.unfinished += 1;
+                continue;
             }
+            round.unfinished += usize::from(!outcome.complete);
+            let met = if outcome.complete { &mut self.known } else { &mut self.tried };
+            if met.len() >= MAX_KNOWN {
+                met.clear();
+            }
+            met.insert(digest);
         }
         self.totals.checked += round.checked as u64;
         self.totals.unfinished += round.unfinished as u64;

@@ -10,7 +10,7 @@ use crate::run_file::{owned, title};
 use crate::show::text;
 use crate::text::{count, next};
 use crate::{Entry, Exit, Parameters, interrupt};
-use allways::{SavedRun, TextOptions, grouped};
+use allways::{Cause, SavedRun, TextOptions, grouped};
 use allways_live::{
     Circumstances, Controls, Deployable, Deployment, Error, Finding, Key, News, OnlineOptions,
     Place, Totals, online,
@@ -217,10 +217,15 @@ impl Session<'_> {
                 result
             }
         };
-        if self.args.directory.is_none() && result.is_ok() {
-            let _ = std::fs::remove_dir_all(&directory);
+        match result {
+            Err(error) => Err(format!("{error}; the logs are in {}", directory.display())),
+            Ok(totals) => {
+                if self.args.directory.is_none() {
+                    let _ = std::fs::remove_dir_all(&directory);
+                }
+                Ok(totals)
+            }
         }
-        result
     }
 
     async fn deploy(
@@ -425,11 +430,13 @@ fn told(found: &Found, options: &TextOptions) -> String {
         true => "the system is there".to_owned(),
         false => format!("{} away", count(violation.run.events.len(), "event")),
     };
-    let mut told = format!(
-        "\n{}: always `{}` is violated in instance {instance} of snapshot {number}, {steps}\n",
-        kind(found.is_observed),
-        violation.property
-    );
+    let what = match violation.cause {
+        Cause::Panic => "a handler panics".to_owned(),
+        _ => format!("always `{}` is violated", violation.property),
+    };
+    let kind = kind(found.is_observed);
+    let mut told =
+        format!("\n{kind}: {what} in instance {instance} of snapshot {number}, {steps}\n");
     if let Some(story) = &outcome.story {
         told.push_str(&format!("\n{}", text(story, options)));
     }

@@ -114,6 +114,14 @@ impl<N: Node> fmt::Display for Event<N> {
     }
 }
 
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "N: serde::Serialize, N::Timer: serde::Serialize",
+        deserialize = "N: serde::de::DeserializeOwned, N::Timer: serde::de::DeserializeOwned"
+    ))
+)]
 /// The local state of a node: the user's part, and what the checker keeps beside it.
 ///
 /// ```
@@ -124,14 +132,6 @@ impl<N: Node> fmt::Display for Event<N> {
 /// assert_ne!(local, Local { up: false, ..local.clone() });
 /// ```
 #[derive(Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(bound(
-        serialize = "N: serde::Serialize, N::Timer: serde::Serialize",
-        deserialize = "N: serde::de::DeserializeOwned, N::Timer: serde::de::DeserializeOwned"
-    ))
-)]
 pub struct Local<N: Node> {
     /// The node as the user wrote it.
     pub node: N,

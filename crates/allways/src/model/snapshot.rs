@@ -8,6 +8,15 @@ use super::step::{Done, Effect, End};
 use super::system::System;
 use std::sync::Arc;
 
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "N: serde::Serialize, N::Timer: serde::Serialize, N::Msg: serde::Serialize",
+        deserialize = "N: serde::de::DeserializeOwned, N::Timer: serde::de::DeserializeOwned, \
+                       N::Msg: serde::de::DeserializeOwned"
+    ))
+)]
 /// The local states of all nodes and the envelopes in flight between them, at one consistent cut.
 ///
 /// ```
@@ -27,15 +36,6 @@ use std::sync::Arc;
 ///     .assert_holds();
 /// ```
 #[derive(Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(bound(
-        serialize = "N: serde::Serialize, N::Timer: serde::Serialize, N::Msg: serde::Serialize",
-        deserialize = "N: serde::de::DeserializeOwned, N::Timer: serde::de::DeserializeOwned, \
-                       N::Msg: serde::de::DeserializeOwned"
-    ))
-)]
 pub struct Snapshot<N: Node> {
     /// The local state of each node. How many timers may still fire is not looked at: that is for
     /// the system to say.
