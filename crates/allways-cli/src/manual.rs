@@ -32,7 +32,9 @@ fn fish_systems(entries: &[Entry], program: &str) -> String {
             quoted(entry.about)
         )
     };
-    entries.iter().map(complete).collect()
+    let deployed = entries.iter().filter(|entry| entry.is_deployable());
+    let deployed = deployed.map(|entry| complete(entry).replace(" list check\"", " live\""));
+    entries.iter().map(complete).chain(deployed).collect()
 }
 
 pub(crate) fn man(args: &ManArgs, console: &mut Console<'_>) -> Result<Exit, String> {
@@ -41,7 +43,8 @@ pub(crate) fn man(args: &ManArgs, console: &mut Console<'_>) -> Result<Exit, Str
     command.build();
     if let Some(name) = &args.command {
         let Some(found) = command.find_subcommand(name) else {
-            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
             return Err(format!("there is no command `{name}`; there is {}", names.join(", ")));
         };
         // `man` knows pages by one word: the page of `allways check` is allways-check(1).

@@ -52,6 +52,8 @@ pub struct OnlineOptions {
     pub kill_every: Option<Duration>,
     /// Whether to end with the first violation.
     pub first: bool,
+    /// What checks: each with one thread, since the system that runs needs the other cores.
+    pub engine: Engine,
     /// What the driver does and who is killed depends on this.
     pub seed: u64,
     /// How the nodes speak with each other.
@@ -69,6 +71,8 @@ impl Default for OnlineOptions {
             calls_every: Duration::from_millis(50),
             kill_every: None,
             first: false,
+            // This is the one place where the engine is chosen.
+            engine: Engine::Auto,
             seed: 1,
             circumstances: Circumstances::default(),
             stop: Arc::default(),
@@ -367,11 +371,10 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// The check of one case. This is the one place where the engine is chosen.
+    /// The check of one case.
     async fn check(&self, case: Case, budget: Duration) -> Result<(Case, Outcome), Error> {
         let options = Options {
-            engine: Engine::Auto,
-            // The system that runs needs the other cores.
+            engine: self.options.engine,
             threads: 1,
             max_time: Some(budget),
             stop: Some(Arc::clone(&self.options.stop)),

@@ -357,14 +357,18 @@ impl<N: LiveNode> Bound<N> {
         }
         let disk = directory.map(|directory| Disk::open(&directory)).transpose()?;
         let found = disk.as_ref().map(Disk::read).transpose()?.flatten();
+        let mut last = 0;
         let (node, first) = match (&disk, &found) {
             (Some(disk), Some(bytes)) => {
-                let kept: Option<N> = postcard::from_bytes(bytes).map_err(|_| disk.damaged())?;
+                let (incarnation, kept): (u64, Option<N>) =
+                    postcard::from_bytes(bytes).map_err(|_| disk.damaged())?;
+                last = incarnation;
                 (kept.unwrap_or(node), Input::Restart)
             }
             _ => (node, Input::Start),
         };
-        let incarnation = coin::now();
+        // Clocks may go back; incarnations must not, or peers would take what is new for old.
+        let incarnation = coin::now().max(last.saturating_add(1));
         let seed = seed.map_or_else(coin::fresh, |seed| seed ^ ((id.index() as u64 + 1) << 32));
         let count = nodes.len();
         let ends = Ends { me: id, deployment, incarnation, peers: nodes, key: key.clone() };
@@ -804,8 +808,8 @@ impl<N: LiveNode> Task<N> {
 
     async fn persist(&mut self) -> Result<(), Error> {
         let Some(disk) = &self.disk else { return Ok(()) };
-        let bytes =
-            postcard::to_stdvec(&self.node.persisted()).map_err(cannot("encode the state"))?;
+        let kept = (self.incarnation, self.node.persisted());
+        let bytes = postcard::to_stdvec(&kept).map_err(cannot("encode the state"))?;
         if self.written.as_ref() == Some(&bytes) {
             return Ok(());
         }

@@ -175,6 +175,24 @@ async fn messages_that_are_too_large_are_counted_and_dropped() {
 }
 
 #[tokio::test]
+async fn a_node_that_cannot_send_takes_no_more_calls_but_answers() {
+    let bound = Live::new(Id::new(0), Bulk(0)).protocol(Protocol::Tcp).bind().await.unwrap();
+    let (address, control) = (bound.address(), bound.control_address());
+    // Nobody listens where node 1 should be.
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let running = bound.start(1, vec![address, nobody]).await.unwrap();
+    let mut calls = 0;
+    while tokio::time::timeout(Duration::from_millis(500), running.call(60_000)).await.is_ok() {
+        calls += 1;
+        assert!(calls < 100, "it takes call after call");
+    }
+    assert!(calls > 60, "{calls}");
+    assert_eq!(running.statistics().await.unwrap().overflowed, 0);
+    assert!(Controls::connect(&[control], None).await.is_err(), "it is one of two");
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn with_a_key_only_those_who_have_it_are_heard() {
     for protocol in [Protocol::Udp, Protocol::Tcp] {
         let key = |index: usize| Key::new(&[if index == 2 { 2 } else { 1 }; 32]).unwrap();

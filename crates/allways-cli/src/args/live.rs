@@ -1,6 +1,7 @@
 //! The arguments of `allways live`, and of the processes that it starts.
 
 use super::values::{probability, setting, span, truth, whole};
+use allways::Engine;
 use allways_live::Protocol;
 use clap::{ArgAction, Args, ValueHint};
 use std::net::SocketAddr;
@@ -65,6 +66,10 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "attach")]
     pub kill_every: Option<Duration>,
 
+    /// What checks from a snapshot: an engine of `allways check`.
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<Engine>,
+
     /// End with the first violation.
     #[arg(long)]
     pub first: bool,
@@ -89,7 +94,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "N", value_parser = whole, default_value = "1")]
     pub seed: u64,
 
-    /// Keep the run of each violation in this directory.
+    /// Keep the run of each violation, and a page to look through, in this directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub save: Option<PathBuf>,
 

@@ -6,11 +6,11 @@ use crate::args::{LiveArgs, LiveNodeArgs};
 use crate::console::Console;
 use crate::files::{self, typed};
 use crate::json::{self, EventJson, Values, values};
-use crate::run_file::{owned, title};
+use crate::run_file::{about, owned, title};
 use crate::show::text;
 use crate::text::{count, next};
 use crate::{Entry, Exit, Parameters, interrupt};
-use allways::{Cause, SavedRun, TextOptions, grouped};
+use allways::{Cause, Format, SavedRun, TextOptions, grouped};
 use allways_live::{
     Circumstances, Controls, Deployable, Deployment, Error, Finding, Key, News, OnlineOptions,
     Place, Totals, online,
@@ -97,6 +97,7 @@ pub(crate) fn live(
         calls_every: args.calls_every,
         kill_every: args.kill_every,
         first: args.first,
+        engine: args.engine.unwrap_or(OnlineOptions::default().engine),
         seed: args.seed,
         circumstances: Circumstances { protocol: args.transport, drops: args.drop > 0.0 },
         stop: Arc::clone(&console.stop),
@@ -105,6 +106,7 @@ pub(crate) fn live(
         entry,
         parameters: &parameters,
         args,
+        program: console.program.clone(),
         start: Instant::now(),
         status: Status::new(!args.quiet && !args.json, console.terminal),
         found: Vec::new(),
@@ -178,6 +180,8 @@ struct Session<'a> {
     entry: &'a Entry,
     parameters: &'a Parameters,
     args: &'a LiveArgs,
+    /// What the program is called.
+    program: String,
     start: Instant,
     status: Status,
     found: Vec<Found>,
@@ -346,6 +350,10 @@ impl Session<'_> {
             .map_err(in_words)?;
         let path = directory.join(format!("{}-{number}.json", kind(is_observed)));
         files::write(&path, &saved.to_json())?;
+        if let Some(story) = &finding.outcome.story {
+            let page = story.render(Format::Html, &about(&saved, &path, &self.program));
+            files::write(&path.with_extension("html"), &page)?;
+        }
         Ok(Some(path))
     }
 
