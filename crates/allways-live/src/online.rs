@@ -96,7 +96,7 @@ pub struct Round {
     pub known: usize,
     /// How many were not explored in full, since the budget ran out.
     pub unfinished: usize,
-    /// How many states were explored.
+    /// How many states were explored: global ones, or local ones if the engine knows no others.
     pub states: u64,
     /// How many events the longest explored run has.
     pub depth: u64,
@@ -157,7 +157,7 @@ pub struct Totals {
     pub checked: u64,
     /// Checks that the budget ended.
     pub unfinished: u64,
-    /// States that were explored.
+    /// States that were explored: global ones, or local ones if the engine knows no others.
     pub states: u64,
     /// How many events the longest explored run has.
     pub depth: u64,
@@ -341,7 +341,8 @@ impl Watch<'_> {
             let (Case { instance, snapshot, .. }, outcome) =
                 self.check(case, left.min(self.options.budget / SHARE)).await?;
             round.checked += 1;
-            round.states += outcome.statistics.unique_states.unwrap_or(0);
+            let statistics = &outcome.statistics;
+            round.states += statistics.unique_states.or(statistics.local_states).unwrap_or(0);
             round.depth = round.depth.max(outcome.statistics.depth.unwrap_or(0));
             if let Some(violation) = &outcome.violation {
                 self.violated.insert(instance);
