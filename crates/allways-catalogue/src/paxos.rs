@@ -94,6 +94,7 @@ struct Paxos {
 
 /// How many there are in each role, and where: the same in all states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "live", derive(serde::Serialize, serde::Deserialize))]
 struct Members {
     count: usize,
     apart: bool,

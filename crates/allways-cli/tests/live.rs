@@ -271,7 +271,8 @@ fn one_can_attach_to_what_runs() {
 
 #[test]
 fn a_node_that_ends_by_itself_is_told() {
-    let (mut child, addresses) = begun(&["--directory", "live-ended"]);
+    let directory = scratch("ended");
+    let (mut child, addresses) = begun(&["--directory", directory.to_str().unwrap()]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         // Whoever has the control port may end a node. Who deployed it does not know that.
@@ -281,6 +282,10 @@ fn a_node_that_ends_by_itself_is_told() {
     });
     assert_eq!(child.wait().unwrap().code(), Some(2));
     gone(&addresses);
+    // What it leaves says why.
+    let log = std::fs::read_to_string(directory.join("node-0.log")).unwrap();
+    assert!(log.contains("the node starts") && log.contains("the node ends"), "{log}");
+    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
