@@ -1,6 +1,6 @@
 //! The nodes that Allways checks, in production.
 //!
-//! A [`Node`](allways::Node) that was checked runs here unchanged: over UDP or TCP, with timers on the
+//! A [`Node`] that was checked runs here unchanged: over UDP or TCP, with timers on the
 //! real clock, with what it persists on disk. While it runs, consistent snapshots of all nodes are
 //! taken without stopping any, and checked: what can happen from here? See [`Live`] for a node,
 //! [`Controls`] for snapshots, [`Deployment`] for nodes that are processes, and [`online`] for the
