@@ -50,11 +50,11 @@ fn system(network: Network) -> System<Sum> {
 }
 
 fn ways() -> Vec<Options> {
-    let dpor = Options { engine: Engine::Dpor, ..Options::default() };
+    let of = |engine| Options { engine, ..Options::default() };
     [Search::Bfs, Search::Dfs, Search::Classic]
         .into_iter()
         .map(|search| Options { search, ..Options::default() })
-        .chain([dpor])
+        .chain([of(Engine::Dpor), of(Engine::Lmc)])
         .collect()
 }
 
