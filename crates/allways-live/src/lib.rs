@@ -19,6 +19,7 @@ mod online;
 mod process;
 mod runtime;
 mod statistics;
+mod task;
 mod timers;
 mod transport;
 mod wire;
