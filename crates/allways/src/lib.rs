@@ -53,7 +53,7 @@ pub use allways_derive::Kinds;
 pub use allways_derive::Rename;
 pub use engine::Checkable;
 pub use engine::options::{
-    Engine, Options, Por, Combine, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+    Combine, Engine, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
 };
 pub use engine::progress::Progress;
 pub use error::Error;
@@ -107,8 +107,8 @@ pub mod linear {
 /// ```
 pub mod prelude {
     pub use crate::{
-        AllEqual, Aux, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options, Outcome,
-        Por, Combine, Reduction, Search, Seen, System, Verdict, conjunct, view,
+        AllEqual, Aux, Combine, Cx, Engine, Faults, Id, Network, Never, Node, Observer, Options,
+        Outcome, Por, Reduction, Search, Seen, System, Verdict, conjunct, view,
     };
 }
 
