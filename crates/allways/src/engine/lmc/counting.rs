@@ -51,9 +51,13 @@ pub(super) fn higher_caps(graphs: &Graphs<'_>) -> Result<Option<Caps>, Stop> {
     Ok(is_higher.then_some(caps))
 }
 
-/// Caps with which these events are counted, too; or, if there is no end to how often they may be sent, what
-/// is used on the circles that send them.
-pub(super) fn count(graphs: &Graphs<'_>, events: &[EventId]) -> Result<Caps, Stop> {
+/// Caps with which these events are counted, too; and, if there is no end to how often they may be sent, or all
+/// circles are to be counted out, what is used on circles.
+pub(super) fn count(
+    graphs: &Graphs<'_>,
+    events: &[EventId],
+    all_circles: bool,
+) -> Result<Caps, Stop> {
     let shapes = Shape::all(graphs);
     let mut caps = graphs.caps.clone();
     let mut endless = None;
@@ -63,14 +67,19 @@ pub(super) fn count(graphs: &Graphs<'_>, events: &[EventId]) -> Result<Caps, Sto
             Err(stop) => endless = Some(stop),
         }
     }
-    let Some(stop) = endless else { return Ok(caps) };
+    if endless.is_none() && !all_circles {
+        return Ok(caps);
+    }
     for event in on_circles(graphs, &shapes) {
         if let Ok(cap) = cap(graphs, &shapes, event) {
             caps.insert(event, cap);
         }
     }
     // Otherwise nothing would be gained by making the graphs anew.
-    if caps.len() > graphs.caps.len() { Ok(caps) } else { Err(stop) }
+    match endless {
+        Some(stop) if caps.len() == graphs.caps.len() => Err(stop),
+        _ => Ok(caps),
+    }
 }
 
 /// The events, not counted, that are used on paths that lead back to where they began.

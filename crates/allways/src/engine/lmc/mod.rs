@@ -66,6 +66,9 @@ const FIRST_LOOK: u64 = 2_000;
 /// what is near, and what is not there it need not prove.
 const EARLY_STATES: u64 = 5_000;
 
+/// So often only that is counted which a path uses too often; after that, all that any circle uses.
+const FEW_REFINEMENTS: u32 = 10;
+
 /// Why a search ends before its end.
 pub(crate) enum Stop {
     Error(Error),
@@ -214,6 +217,7 @@ impl Search<'_> {
     /// Explores and looks; returns the bound that ended it, and how many rounds there were.
     fn run(&mut self, vectors: &[Vec<u32>]) -> Result<(Option<Bound>, u64), Stop> {
         let mut caps = Caps::default();
+        let mut refined = 0;
         let mut next_look = FIRST_LOOK;
         'anew: loop {
             let mut graphs = Graphs::new(self.space, vectors, caps.clone())?;
@@ -242,7 +246,9 @@ impl Search<'_> {
                     return Ok((None, graphs.rounds));
                 }
                 if bound.is_none() && !self.look.overused.is_empty() {
-                    caps = counting::count(&graphs, &self.look.overused)?;
+                    refined += 1;
+                    let all_circles = refined > FEW_REFINEMENTS;
+                    caps = counting::count(&graphs, &self.look.overused, all_circles)?;
                     continue 'anew;
                 }
                 if is_last {
