@@ -65,6 +65,9 @@ const FIRST_LOOK: u64 = 2_000;
 /// Before the local states are all known, a search for a run meets no more states than this: it is to find
 /// what is near, and what is not there it need not prove.
 const EARLY_STATES: u64 = 5_000;
+/// How many claims about steps that may be taken at once are looked into, for each node; and how many of them early.
+const CLAIMS: usize = 400_000;
+const EARLY_CLAIMS: usize = 20_000;
 
 /// So often only that is counted which a path uses too often; after that, all that any circle uses.
 const FEW_REFINEMENTS: u32 = 10;
@@ -350,6 +353,7 @@ impl Search<'_> {
         most: u64,
     ) -> Result<(Option<Lifted>, u64), Stop> {
         let all = reduce::reduce(graphs, aim, threads);
+        let max_claims = if most == u64::MAX { CLAIMS } else { EARLY_CLAIMS };
         let mut states = 0;
         let mut unsure: Option<Vec<EventId>> = None;
         for side in aim.boxes() {
@@ -357,7 +361,7 @@ impl Search<'_> {
                 Some(side) => all.only(graphs, side),
                 None => all.clone(),
             };
-            let mut product = Product::new(graphs, &reduced, aim.hit);
+            let mut product = Product::new(graphs, &reduced, aim.hit, max_claims);
             let found = product.search(most, &mut Tested::default(), self.budget)?;
             states += found.states;
             let Some((start, path)) = found.path else { continue };

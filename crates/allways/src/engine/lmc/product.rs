@@ -102,7 +102,7 @@ impl PartialOrd for Todo {
 }
 
 impl<'a> Product<'a> {
-    pub fn new(graphs: &'a Graphs<'a>, reduced: &'a Reduced, hit: Hit) -> Self {
+    pub fn new(graphs: &'a Graphs<'a>, reduced: &'a Reduced, hit: Hit, max_claims: usize) -> Self {
         // Each mail counts as far as any edge asks.
         let mut most: FxHashMap<u32, u16> = FxHashMap::default();
         for edge in reduced.nodes.iter().flat_map(|classes| &classes.edges) {
@@ -122,7 +122,7 @@ impl<'a> Product<'a> {
             list.iter().filter_map(|mail| counter_of.get(mail).copied()).collect()
         };
         let lists = reduced.sends.iter().map(list).collect();
-        let safe = super::safe::safe_edges(reduced, hit, |mail| {
+        let safe = super::safe::safe_edges(reduced, hit, max_claims, |mail| {
             most.get(&mail).is_none_or(|copies| *copies <= 1)
         });
         let nodes = reduced.nodes.iter().zip(safe).map(|(classes, safe)| Node {

@@ -22,17 +22,16 @@ use super::graph::{MailId, Need};
 use super::reduce::{ClassEdge, Classes, Reduced};
 use rustc_hash::FxHashMap;
 
-/// So many claims are looked into for each node; others are taken to be wrong, which is always right.
-const MAX_CLAIMS: usize = 400_000;
-
 /// That the second class does for the first after this was sent.
 type Claim = (u32, u32, u32);
 
 /// For each node and each of its edges, whether it is safe. `is_single` tells whether it makes no
-/// difference if a mail is sent again.
+/// difference if a mail is sent again. For each node so many claims are looked into; others are taken to be wrong,
+/// which does no harm.
 pub(super) fn safe_edges(
     reduced: &Reduced,
     hit: Hit,
+    max_claims: usize,
     is_single: impl Fn(MailId) -> bool,
 ) -> Vec<Vec<bool>> {
     let one = |classes: &Classes| {
@@ -46,6 +45,7 @@ pub(super) fn safe_edges(
             index: FxHashMap::default(),
             claims: Vec::new(),
             is_single: &is_single,
+            max_claims,
         };
         claims.of_edges()
     };
@@ -66,6 +66,7 @@ struct Claims<'a> {
     index: FxHashMap<Claim, u32>,
     claims: Vec<(Claim, Rests)>,
     is_single: &'a dyn Fn(MailId) -> bool,
+    max_claims: usize,
 }
 
 /// A claim that needs no looking into.
@@ -110,7 +111,7 @@ impl Claims<'_> {
         if let Some(number) = self.index.get(&claim) {
             return Some(*number);
         }
-        if self.claims.len() >= MAX_CLAIMS {
+        if self.claims.len() >= self.max_claims {
             return None;
         }
         let number = self.claims.len() as u32;
