@@ -93,7 +93,6 @@ fn a_message_that_is_counted_by_its_handler_and_read() {
 }
 
 #[test]
-#[ignore = "properties are asked about combinations that no run reaches"]
 fn a_property_that_panics_where_no_run_leads_is_not_to_blame() {
     // Told before called: no run.
     let system =
@@ -109,7 +108,6 @@ fn a_property_that_panics_where_no_run_leads_is_not_to_blame() {
 }
 
 #[test]
-#[ignore = "views are taken of local states that no run reaches"]
 fn a_view_that_panics_where_no_run_leads_is_not_to_blame() {
     let left = view(|c: &Counter| 1u32.checked_sub(c.told).expect("told once at most"));
     let system = told_once().always("few", left, |left| left[1] < 3);
