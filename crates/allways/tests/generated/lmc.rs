@@ -2,7 +2,7 @@
 //! views, in both modes, on all networks.
 
 use crate::node::{TableNode, state, system};
-use crate::plan::{Kind, Plan, plan};
+use crate::plan::{KINDS, Kind, Plan, plan};
 use crate::{MAX_STATES, as_found, cases, check, classic, explore, with_properties};
 use allways::prelude::*;
 use allways::{Bound, Combine};
@@ -36,6 +36,32 @@ fn local(mut plan: Plan) -> Plan {
     plan
 }
 
+/// The same plan, where it matters how many copies of a message there are: each moves its node on by one
+/// state, most are sent twice, and calls are made twice.
+fn counting(plan: Plan) -> Plan {
+    let mut plan = Plan { panics: false, ..local(plan) };
+    plan.network.kind = Kind::Unordered;
+    for table in &mut plan.nodes {
+        let last = table.rules.len() - 1;
+        for (state, rules) in table.rules.iter_mut().enumerate() {
+            for (input, rule) in rules.iter_mut().enumerate() {
+                for alternative in rule {
+                    if input < KINDS.into() {
+                        alternative.next = Some((state + 1).min(last) as u8);
+                    }
+                    if input < KINDS.into() && state == last {
+                        alternative.sends.clear();
+                    }
+                    let again: Vec<_> = alternative.sends.iter().copied().take(1).collect();
+                    alternative.sends.extend(again);
+                }
+            }
+        }
+    }
+    plan.scripts.push(plan.scripts[0].clone());
+    plan
+}
+
 /// All combinations of states that there could be.
 fn vectors(plan: &Plan) -> Vec<Vec<u8>> {
     let mut all = vec![Vec::new()];
@@ -56,24 +82,33 @@ fn with_wishes(plan: &Plan) -> System<TableNode> {
     })
 }
 
+fn reaches_the_same_views(plan: &Plan) -> Result<(), TestCaseError> {
+    let bounded = Options { max_states: Some(MAX_STATES), ..classic() };
+    let ((expected, _), oracle) = explore(plan, &bounded)?;
+    prop_assume!(oracle.verdict != Verdict::Inconclusive);
+    let expected: BTreeSet<String> = expected.iter().map(|v| format!("{v:?}")).collect();
+    let system = with_wishes(plan);
+    for (name, options) in configurations() {
+        let outcome = check(&system, &options)?;
+        prop_assume!(outcome.bounded_by != Some(Bound::Seconds));
+        let reached: BTreeSet<String> =
+            outcome.witnesses.iter().map(|witness| witness.property.clone()).collect();
+        prop_assert_eq!(&reached, &expected, "{}: {}", name, outcome.engine);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
     fn lmc_reaches_the_same_views(plan in plan().prop_map(local)) {
-        let plan = Plan { panics: false, ..plan };
-        let bounded = Options { max_states: Some(MAX_STATES), ..classic() };
-        let ((expected, _), oracle) = explore(&plan, &bounded)?;
-        prop_assume!(oracle.verdict != Verdict::Inconclusive);
-        let expected: BTreeSet<String> = expected.iter().map(|v| format!("{v:?}")).collect();
-        let system = with_wishes(&plan);
-        for (name, options) in configurations() {
-            let outcome = check(&system, &options)?;
-            prop_assume!(outcome.bounded_by != Some(Bound::Seconds));
-            let reached: BTreeSet<String> =
-                outcome.witnesses.iter().map(|witness| witness.property.clone()).collect();
-            prop_assert_eq!(&reached, &expected, "{}: {}", name, outcome.engine);
-        }
+        reaches_the_same_views(&Plan { panics: false, ..plan })?;
+    }
+
+    #[test]
+    fn lmc_counts_copies(plan in plan().prop_map(counting)) {
+        reaches_the_same_views(&plan)?;
     }
 
     #[test]
