@@ -62,7 +62,6 @@ fn called_twice() -> System<Counter> {
 }
 
 #[test]
-#[ignore = "within a bound on the depth, calls are counted once and what is overused is not looked at again"]
 fn a_bound_on_the_depth_covers_equal_calls() {
     let bounded = Options { max_depth: Some(2), ..lmc() };
     let outcome = called_twice().try_check(&bounded).unwrap();
@@ -76,7 +75,6 @@ fn told_once() -> System<Counter> {
 }
 
 #[test]
-#[ignore = "only what a violating path uses too often is counted, so the local states have no end"]
 fn a_message_that_is_counted_by_its_handler_does_not_go_on_for_ever() {
     let system = told_once().always("few", view(|c: &Counter| c.called), |called| called[0] < 2);
     let outcome = system.try_check(&lmc()).unwrap();

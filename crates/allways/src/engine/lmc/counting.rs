@@ -19,6 +19,9 @@
 //! graphs that have too many paths, so they may be too high, never too low; when those of new graphs
 //! turn out to be, the graphs are made anew once more.
 //!
+//! There is one more reason to count: a node that counts what it is told has no end of local states if it may be told again
+//! and again. So what long paths use very often is counted, too, if it is sent a few times only.
+//!
 //! A message of which any number of copies may be sent cannot be counted, and one of which very
 //! many may be is not. But then the graphs have circles, and perhaps only because something is used again and
 //! again on them that is sent a few times: that is counted instead, and the graphs are made anew. If there is no
@@ -27,11 +30,14 @@
 use super::Stop;
 use super::components::{Components, Successors};
 use super::graph::{Caps, Graphs, Need, NodeGraph};
+use crate::error::Error;
 use crate::space::EventId;
 use rustc_hash::FxHashSet;
 
 /// Counting costs states: a message that may be sent more often than this is not counted.
 const MAX_CAP: u32 = 16;
+/// What paths use so often is taken to be used without end.
+const GROWING: u32 = 2 * MAX_CAP;
 /// More equal calls than this are not counted.
 const MAX_CALLS: u32 = 255;
 
@@ -45,8 +51,10 @@ pub(super) fn higher_caps(graphs: &Graphs<'_>) -> Result<Option<Caps>, Stop> {
     let mut is_higher = false;
     for event in counted {
         let cap = cap(graphs, &shapes, event)?;
-        is_higher |= graphs.cap(event).is_none_or(|now| now < cap);
-        caps.insert(event, cap);
+        let now = graphs.cap(event).unwrap_or_default();
+        is_higher |= now < cap;
+        // Never lower: caps that go up and down would never come to rest.
+        caps.insert(event, cap.max(now));
     }
     Ok(is_higher.then_some(caps))
 }
@@ -62,6 +70,10 @@ pub(super) fn count(
     let mut caps = graphs.caps.clone();
     let mut endless = None;
     for &event in events {
+        if graphs.cap(event).is_some() {
+            let what = "a path uses what is counted more often than it was sent".to_owned();
+            return Err(Stop::Error(Error::Internal(what)));
+        }
         match cap(graphs, &shapes, event) {
             Ok(cap) => _ = caps.insert(event, cap),
             Err(stop) => endless = Some(stop),
@@ -80,6 +92,43 @@ pub(super) fn count(
         Some(stop) if caps.len() == graphs.caps.len() => Err(stop),
         _ => Ok(caps),
     }
+}
+
+/// Caps with which that is counted, too, which paths use more and more often though it is sent a few times only: a
+/// handler that counts what it is told has no end of local states otherwise. None if there is nothing new.
+pub(super) fn count_growing(graphs: &Graphs<'_>) -> Option<Caps> {
+    let shapes = Shape::all(graphs);
+    let mut caps = graphs.caps.clone();
+    for (graph, shape) in graphs.nodes.iter().zip(&shapes) {
+        for &mail in &graph.mail {
+            let event = graphs.mails[mail as usize].event;
+            if graphs.cap(event).is_some() || uses(graph, shape, event) < GROWING {
+                continue;
+            }
+            if let Ok(cap) = cap(graphs, &shapes, event) {
+                caps.insert(event, cap);
+            }
+        }
+    }
+    (caps.len() > graphs.caps.len()).then_some(caps)
+}
+
+/// How often paths use an event at most, circles left aside.
+fn uses(graph: &NodeGraph, shape: &Shape, event: EventId) -> u32 {
+    let Shape { successors, components } = shape;
+    let mut most = vec![0u32; components.count];
+    for &state in &components.order {
+        let component = components.of[state as usize];
+        for &edge in successors.of(state) {
+            let edge = &graph.edges[edge as usize];
+            let to = components.of[edge.to as usize];
+            if to != component {
+                let sum = u32::from(edge.event == event) + most[to as usize];
+                most[component as usize] = most[component as usize].max(sum);
+            }
+        }
+    }
+    most.into_iter().max().unwrap_or_default()
 }
 
 /// The events, not counted, that are used on paths that lead back to where they began.

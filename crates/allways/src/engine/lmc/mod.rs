@@ -172,6 +172,9 @@ pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str
     reasons.iter().find(|(applies, _)| *applies).map(|(_, why)| *why)
 }
 
+/// What became of a path to what is sought, if there is one; and how many states the search for it has met.
+type Validity = (Option<Lifted>, u64);
+
 /// What has been found so far.
 struct Search<'a> {
     space: &'a dyn Space,
@@ -186,8 +189,8 @@ struct Search<'a> {
 
 #[derive(Default, Clone)]
 struct Look {
-    /// Combinations that were made, and of them those that violate a property.
-    system_states: u64,
+    /// Combinations that were made, if that is known, and of them those that violate a property.
+    system_states: Option<u64>,
     violating: u64,
     /// States of the searches for validity.
     validity_states: u64,
@@ -232,10 +235,17 @@ impl Search<'_> {
                 if !is_closed && bound.is_none() && graphs.pairs < next_look {
                     continue;
                 }
-                if bound.is_none()
-                    && let Some(higher) = counting::higher_caps(&graphs)?
-                {
+                // With a bound on the length of runs, what lies within it counts.
+                let is_final = bound.is_some_and(|bound| bound != Bound::Depth);
+                if !is_final && let Some(higher) = counting::higher_caps(&graphs)? {
                     caps = higher;
+                    continue 'anew;
+                }
+                if !is_closed
+                    && bound.is_none()
+                    && let Some(more) = counting::count_growing(&graphs)
+                {
+                    caps = more;
                     continue 'anew;
                 }
                 let is_last = is_closed || bound.is_some();
@@ -248,7 +258,7 @@ impl Search<'_> {
                 if self.violation.is_some() || self.nothing_left() {
                     return Ok((None, graphs.rounds));
                 }
-                if bound.is_none() && !self.look.overused.is_empty() {
+                if !is_final && !self.look.overused.is_empty() {
                     refined += 1;
                     let all_circles = refined > FEW_REFINEMENTS;
                     caps = counting::count(&graphs, &self.look.overused, all_circles)?;
@@ -303,15 +313,26 @@ impl Search<'_> {
             }
             aims.extend(combined.aims);
         }
-        look.system_states = look.violating;
-        if self.options.combine == Combine::General && is_last {
-            let all = combine::general(graphs, &mut tested, self.threads, self.budget)?;
-            (look.system_states, look.violating) = (all.system_states, all.violating);
-        }
+        look.system_states =
+            Some(look.violating).filter(|_| self.options.combine == Combine::Views);
         self.look = look;
-        let found = self.validity(graphs, &aims, is_last)?;
-        for (aim, (path, states)) in aims.iter().zip(found) {
+        let mut bound = None;
+        for (aim, found) in aims.iter().zip(self.validity(graphs, &aims, is_last)?) {
+            let (path, states) = match found {
+                Ok(found) => found,
+                // What the others have found counts all the same.
+                Err(stopped) => {
+                    bound = Some(stopped);
+                    continue;
+                }
+            };
             self.look.validity_states += states;
+            if let (combine::Hit::Test(..), Some(system_states)) =
+                (aim.hit, &mut self.look.system_states)
+            {
+                // Each was tested.
+                *system_states += states;
+            }
             match (path, aim.what) {
                 (None, _) => {}
                 (Some(Lifted::Overused(events)), _) => self.look.overused.extend(events),
@@ -328,6 +349,14 @@ impl Search<'_> {
                 }
             }
         }
+        if let (Some(bound), None) = (bound, &self.violation) {
+            return Err(Stop::Bound(bound));
+        }
+        if self.options.combine == Combine::General && is_last && self.look.overused.is_empty() {
+            let all = combine::general(graphs, &mut tested, self.threads, self.budget)?;
+            self.look.system_states = Some(all.system_states);
+            self.look.violating = all.violating;
+        }
         Ok(())
     }
 
@@ -337,11 +366,17 @@ impl Search<'_> {
         graphs: &Graphs<'_>,
         aims: &[Aim],
         is_last: bool,
-    ) -> Result<Vec<(Option<Lifted>, u64)>, Stop> {
+    ) -> Result<Vec<Result<Validity, Bound>>, Stop> {
         let most = if is_last { u64::MAX } else { EARLY_STATES };
         let threads = self.threads.min(aims.len().max(1));
         let within = (self.threads / threads).max(1);
-        share(threads, aims.len(), |number| self.one_aim(graphs, &aims[number], within, most))
+        share(threads, aims.len(), |number| {
+            match self.one_aim(graphs, &aims[number], within, most) {
+                Ok(found) => Ok(Ok(found)),
+                Err(Stop::Bound(bound)) => Ok(Err(bound)),
+                Err(stop) => Err(stop),
+            }
+        })
     }
 
     /// Searches for an aim, box by box: with less to look for, more is alike.
@@ -351,17 +386,20 @@ impl Search<'_> {
         aim: &Aim,
         threads: usize,
         most: u64,
-    ) -> Result<(Option<Lifted>, u64), Stop> {
+    ) -> Result<Validity, Stop> {
         let all = reduce::reduce(graphs, aim, threads);
         let max_claims = if most == u64::MAX { CLAIMS } else { EARLY_CLAIMS };
         let mut states = 0;
         let mut unsure: Option<Vec<EventId>> = None;
         for side in aim.boxes() {
+            if let Some(bound) = self.budget.reached(graphs.size() as u64, graphs.memory()) {
+                return Err(Stop::Bound(bound));
+            }
             let reduced = match side {
                 Some(side) => all.only(graphs, side),
                 None => all.clone(),
             };
-            let mut product = Product::new(graphs, &reduced, aim.hit, max_claims);
+            let mut product = Product::new(graphs, &reduced, aim.hit, max_claims, self.budget)?;
             let found = product.search(most, &mut Tested::default(), self.budget)?;
             states += found.states;
             let Some((start, path)) = found.path else { continue };
@@ -385,7 +423,7 @@ impl Search<'_> {
             guard_executions: Some(costs.guard_executions),
             local_states: Some(costs.local_states),
             local_events: Some(costs.local_events),
-            system_states: Some(self.look.system_states),
+            system_states: self.look.system_states,
             rejected,
             validity_states: Some(self.look.validity_states),
             depth: Some(rounds),

@@ -102,7 +102,13 @@ impl PartialOrd for Todo {
 }
 
 impl<'a> Product<'a> {
-    pub fn new(graphs: &'a Graphs<'a>, reduced: &'a Reduced, hit: Hit, max_claims: usize) -> Self {
+    pub fn new(
+        graphs: &'a Graphs<'a>,
+        reduced: &'a Reduced,
+        hit: Hit,
+        max_claims: usize,
+        budget: &Budget,
+    ) -> Result<Self, Stop> {
         // Each mail counts as far as any edge asks.
         let mut most: FxHashMap<u32, u16> = FxHashMap::default();
         for edge in reduced.nodes.iter().flat_map(|classes| &classes.edges) {
@@ -122,9 +128,9 @@ impl<'a> Product<'a> {
             list.iter().filter_map(|mail| counter_of.get(mail).copied()).collect()
         };
         let lists = reduced.sends.iter().map(list).collect();
-        let safe = super::safe::safe_edges(reduced, hit, max_claims, |mail| {
+        let safe = super::safe::safe_edges(reduced, hit, max_claims, budget, |mail| {
             most.get(&mail).is_none_or(|copies| *copies <= 1)
-        });
+        })?;
         let nodes = reduced.nodes.iter().zip(safe).map(|(classes, safe)| Node {
             successors: Successors::new(
                 classes.labels.len(),
@@ -147,7 +153,7 @@ impl<'a> Product<'a> {
                 .collect(),
             safe,
         });
-        Product {
+        Ok(Product {
             graphs,
             reduced,
             hit,
@@ -158,7 +164,7 @@ impl<'a> Product<'a> {
             met: FxHashMap::default(),
             parents: Vec::new(),
             todo: BinaryHeap::new(),
-        }
+        })
     }
 
     /// Looks for what is sought.

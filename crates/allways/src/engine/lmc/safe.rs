@@ -16,10 +16,12 @@
 //! On a network that consumes, this would be wrong: a step taken early may use up what another
 //! step needs.
 
+use super::Stop;
 use super::combine::Hit;
 use super::components::Successors;
 use super::graph::{MailId, Need};
 use super::reduce::{ClassEdge, Classes, Reduced};
+use crate::engine::budget::Budget;
 use rustc_hash::FxHashMap;
 
 /// That the second class does for the first after this was sent.
@@ -32,8 +34,9 @@ pub(super) fn safe_edges(
     reduced: &Reduced,
     hit: Hit,
     max_claims: usize,
+    budget: &Budget,
     is_single: impl Fn(MailId) -> bool,
-) -> Vec<Vec<bool>> {
+) -> Result<Vec<Vec<bool>>, Stop> {
     let one = |classes: &Classes| {
         let successors =
             Successors::new(classes.labels.len(), classes.edges.iter().map(|edge| edge.from));
@@ -47,7 +50,7 @@ pub(super) fn safe_edges(
             is_single: &is_single,
             max_claims,
         };
-        claims.of_edges()
+        claims.of_edges(budget)
     };
     reduced.nodes.iter().map(one).collect()
 }
@@ -73,7 +76,7 @@ struct Claims<'a> {
 const RIGHT: u32 = u32::MAX;
 
 impl Claims<'_> {
-    fn of_edges(&mut self) -> Vec<bool> {
+    fn of_edges(&mut self, budget: &Budget) -> Result<Vec<bool>, Stop> {
         let edges = &self.classes.edges;
         let asked: Vec<Option<u32>> = edges
             .iter()
@@ -84,18 +87,21 @@ impl Claims<'_> {
             .collect();
         let mut at = 0;
         while at < self.claims.len() {
+            if at.is_multiple_of(4_096)
+                && let Some(bound) = budget.reached(0, 0)
+            {
+                return Err(Stop::Bound(bound));
+            }
             self.look_into(at);
             at += 1;
         }
         self.strike_out();
-        asked
-            .into_iter()
-            .map(|claim| match claim {
-                None => false,
-                Some(RIGHT) => true,
-                Some(claim) => self.claims[claim as usize].1.is_right,
-            })
-            .collect()
+        let is_safe = |claim| match claim {
+            None => false,
+            Some(RIGHT) => true,
+            Some(claim) => self.claims[claim as usize].1.is_right,
+        };
+        Ok(asked.into_iter().map(is_safe).collect())
     }
 
     /// The number of a claim; none if it is known to be wrong.
