@@ -72,7 +72,7 @@ impl Default for OnlineOptions {
             kill_every: None,
             first: false,
             // This is the one place where the engine is chosen.
-            engine: Engine::Auto,
+            engine: Engine::Lmc,
             seed: 1,
             circumstances: Circumstances::default(),
             stop: Arc::default(),
