@@ -1,5 +1,7 @@
 //! Engine `lmc` where its local states are more than what is reachable.
 
+mod drawn;
+
 use allways::prelude::*;
 use std::time::Duration;
 
