@@ -39,15 +39,15 @@ fn at(browser: &mut Browser) -> i64 {
 
 /// A run of Paxos in which two values are chosen, without a step too many.
 fn minimal() -> &'static Story {
-    static STORY: LazyLock<Story> = LazyLock::new(|| paxos(true));
+    static STORY: LazyLock<Story> = LazyLock::new(|| paxos(true, 0));
     &STORY
 }
 
-fn paxos(minimise: bool) -> Story {
+fn paxos(minimise: bool, seed: u64) -> Story {
     let entry = allways_catalogue::find("paxos").unwrap();
     let system = entry.build(&[("bug", "last-promise")]).unwrap();
     let engine = Engine::Walk;
-    let options = Options { engine, threads: 1, minimise, ..Options::default() };
+    let options = Options { engine, threads: 1, minimise, seed, ..Options::default() };
     system.check_with(&options).unwrap().story.unwrap()
 }
 
@@ -213,9 +213,10 @@ fn the_global_state_is_that_of_the_moment() {
 
 #[test]
 fn what_does_not_matter_can_be_hidden() {
-    let story = paxos(false);
-    let hidden = story.steps.iter().filter(|step| !step.matters).count();
-    assert!(hidden > 0, "random runs do more than they must");
+    let hidden = |story: &Story| story.steps.iter().filter(|step| !step.matters).count();
+    let found = (0..10).map(|seed| paxos(false, seed)).find(|story| hidden(story) > 0);
+    let story = found.expect("random runs do more than they must");
+    let hidden = hidden(&story);
     let Some(mut browser) = open("past", &story) else { return };
     let shown = "[...document.querySelectorAll('#list li')].filter(e => e.offsetHeight).length";
     assert_eq!(browser.eval(shown), json!(story.steps.len() + 1));
