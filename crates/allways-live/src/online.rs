@@ -214,6 +214,7 @@ pub async fn online(
         system,
         options,
         tell,
+        end: None,
         known: HashSet::new(),
         tried: HashSet::new(),
         violated: BTreeSet::new(),
@@ -254,6 +255,8 @@ struct Watch<'a> {
     system: Arc<dyn Deployable>,
     options: &'a OnlineOptions,
     tell: &'a mut (dyn FnMut(News) + Send),
+    /// When to stop, if that was said.
+    end: Option<Instant>,
     /// Digests of what was explored in full.
     known: HashSet<[u8; 32]>,
     /// Digests of what was explored in part.
@@ -266,7 +269,8 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn is_over(&self) -> bool {
         let found = self.totals.predicted + self.totals.observed > 0;
-        self.options.stop.load(Relaxed) || (self.options.first && found)
+        let is_late = self.end.is_some_and(|end| Instant::now() >= end);
+        is_late || self.options.stop.load(Relaxed) || (self.options.first && found)
     }
 
     async fn run(
@@ -275,27 +279,30 @@ impl Watch<'_> {
         mut deployment: Option<&mut Deployment>,
     ) -> Result<(), Error> {
         let start = Instant::now();
-        let (mut next, mut next_kill) = (start, start);
+        self.end = self.options.length.map(|length| start + length);
+        let (mut next, mut next_kill) = (start, self.options.kill_every.map(|every| start + every));
         let mut coin = Coin::new(self.options.seed);
         loop {
             next = (next + self.options.every).max(Instant::now());
-            let end = self.options.length.map(|length| start + length);
-            while Instant::now() < next {
-                tokio::time::sleep(GLANCE.min(self.options.every)).await;
-                if self.is_over() || end.is_some_and(|end| Instant::now() >= end) {
+            loop {
+                if self.is_over() {
                     return Ok(());
                 }
-            }
-            if let (Some(deployment), Some(every)) = (&mut deployment, self.options.kill_every)
-                && next_kill + every <= Instant::now()
-            {
-                next_kill = Instant::now();
-                let node = coin.below(self.system.nodes());
-                deployment.kill(node).await?;
-                tokio::time::sleep(DOWN).await;
-                deployment.restart(node).await?;
-                self.totals.restarted += 1;
-                (self.tell)(News::Restarted(node));
+                if let (Some(deployment), Some(at)) = (&mut deployment, &mut next_kill)
+                    && *at <= Instant::now()
+                {
+                    *at = Instant::now() + self.options.kill_every.unwrap_or_default();
+                    let node = coin.below(self.system.nodes());
+                    deployment.kill(node).await?;
+                    tokio::time::sleep(DOWN).await;
+                    deployment.restart(node).await?;
+                    self.totals.restarted += 1;
+                    (self.tell)(News::Restarted(node));
+                }
+                if Instant::now() >= next {
+                    break;
+                }
+                tokio::time::sleep(GLANCE.min(self.options.every)).await;
             }
             match controls.snapshot().await {
                 Ok(recorded) => self.round(&recorded).await?,
@@ -307,9 +314,6 @@ impl Watch<'_> {
                     (self.tell)(News::GivenUp(error));
                 }
             }
-            if self.is_over() {
-                return Ok(());
-            }
         }
     }
 
@@ -318,6 +322,7 @@ impl Watch<'_> {
         self.totals.snapshots += 1;
         let mut round = Round { number: recorded.number, ..Round::default() };
         let deadline = Instant::now() + self.options.budget;
+        let deadline = self.end.map_or(deadline, |end| end.min(deadline));
         let digest = |case: Case| (<[u8; 32]>::from(Sha256::digest(&case.snapshot)), case);
         let cases = self.system.cases(recorded, self.options.circumstances)?;
         let mut cases: Vec<_> = cases.into_iter().map(digest).collect();

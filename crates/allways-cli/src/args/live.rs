@@ -30,7 +30,8 @@ Times are in seconds (0.5), or have a unit (500ms, 2s, 5m). Ctrl-C ends everythi
 Exit codes:
   0  nothing was predicted or observed
   1  a violation was predicted or observed
-  2  wrong usage or input, or the system could not be deployed";
+  2  wrong usage or input, or the system could not be deployed
+  3  nothing was checked";
 
 #[derive(Args)]
 pub(crate) struct LiveArgs {
@@ -66,7 +67,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "attach")]
     pub kill_every: Option<Duration>,
 
-    /// What checks from a snapshot: an engine of `allways check`.
+    /// What checks from a snapshot, lmc unless said otherwise: an engine of `allways check`.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Engine>,
 

@@ -83,6 +83,10 @@ pub(crate) fn live(
     }
     let parameters = entry.live_parameters(&args.settings()).map_err(in_words)?;
     let system: Arc<dyn Deployable> = Arc::from(entry.deploy(&parameters).map_err(in_words)?);
+    if args.every.is_zero() || args.kill_every.is_some_and(|every| every.is_zero()) {
+        let which = if args.every.is_zero() { "every" } else { "kill-every" };
+        return Err(format!("`--{which} 0` is no time to wait; try 500ms"));
+    }
     let key = args.key.as_deref().map(read_key).transpose()?;
     if let Some(directory) = &args.save {
         files::directory(directory)?;
@@ -127,6 +131,8 @@ pub(crate) fn live(
     console.print(&text)?;
     match session.unsaved {
         Some(complaint) => Err(complaint),
+        // As after any check that came to no end.
+        None if session.found.is_empty() && totals.checked == 0 => Ok(Exit::Inconclusive),
         None if session.found.is_empty() => Ok(Exit::Holds),
         None => Ok(Exit::Violated),
     }
@@ -367,12 +373,13 @@ impl Session<'_> {
 
     fn summary(&self, totals: &Totals, console: &Console<'_>) -> String {
         let line = match self.found.is_empty() {
+            true if totals.checked == 0 => "nothing was checked".to_owned(),
             true => "nothing predicted, nothing observed".to_owned(),
             false => format!("{} predicted, {} observed", totals.predicted, totals.observed),
         };
         let unfinished = match totals.unfinished {
             0 => String::new(),
-            number => format!(", {} cut off by the budget", count(number as usize, "check")),
+            number => format!(", {number} not finished or not begun within the budget"),
         };
         let mut text = format!(
             "{line}: {} in {:.1} s, {}, {} states, depth {}{unfinished}\n",

@@ -97,6 +97,10 @@ pub(super) fn count(
 /// Caps with which that is counted, too, which paths use more and more often though it is sent a few times only: a
 /// handler that counts what it is told has no end of local states otherwise. None if there is nothing new.
 pub(super) fn count_growing(graphs: &Graphs<'_>) -> Option<Caps> {
+    if graphs.rounds < u64::from(GROWING) {
+        // No path is so long.
+        return None;
+    }
     let shapes = Shape::all(graphs);
     let mut caps = graphs.caps.clone();
     for (graph, shape) in graphs.nodes.iter().zip(&shapes) {

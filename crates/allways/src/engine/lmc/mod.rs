@@ -56,7 +56,7 @@ use lift::Lifted;
 use product::Product;
 use share::share;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// So many pairs of states and events are tried before combinations are looked at for the first time,
 /// and then four times as many as the last time.
@@ -162,7 +162,7 @@ pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str
         (!system.observers.is_empty(), "observers see the steps of all nodes in one order"),
         (
             system.properties.iter().any(|p| p.kind == PropertyKind::NeverStuck),
-            "what is terminal depends on the network",
+            "never_stuck asks what is terminal, which depends on the network",
         ),
         (system.faults.partitions > 0 && !system.faults.cuts.is_empty(), "the network may part"),
         (duplicates, "messages may be duplicated"),
@@ -391,7 +391,12 @@ impl Search<'_> {
         let max_claims = if most == u64::MAX { CLAIMS } else { EARLY_CLAIMS };
         let mut states = 0;
         let mut unsure: Option<Vec<EventId>> = None;
+        let started = Instant::now();
         for side in aim.boxes() {
+            // Early on, looking must not take longer than exploring.
+            if most != u64::MAX && started.elapsed() > self.budget.started.elapsed() / 4 {
+                break;
+            }
             if let Some(bound) = self.budget.reached(graphs.size() as u64, graphs.memory()) {
                 return Err(Stop::Bound(bound));
             }
