@@ -41,10 +41,10 @@ fn is_in_time(outcome: &Outcome) -> Result<(), TestCaseError> {
 /// The same plan as far as the engine itself decides it.
 fn local(mut plan: Plan) -> Plan {
     plan.network.drops = 0;
-    plan.network.duplications = 0;
     plan.faults.cut = None;
     plan.observer = None;
     if plan.network.kind == Kind::Ordered {
+        plan.network.duplications = 0;
         plan.faults.crashes = 0;
     }
     plan

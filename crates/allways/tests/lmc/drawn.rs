@@ -1,5 +1,5 @@
 //! Systems drawn at random in which it matters how often a message was sent: each copy moves its node on, several
-//! are sent at once and by several steps, calls are equal, and nodes crash. Compared with engine `global`.
+//! are sent at once and by several steps, messages are duplicated, calls are equal, and nodes crash. Compared with engine `global`.
 
 use allways::prelude::*;
 use allways::{Bound, View};
@@ -129,6 +129,7 @@ fn drawn(number: u64) -> System<Chain> {
     let crashes = draw(seed, &[15], 4).saturating_sub(1) as u8;
     let system = System::new(vec![Chain { state: 0, seed }; nodes as usize])
         .timers(1 + draw(seed, &[16], 2) as u32)
+        .network(Network::unordered().duplications(draw(seed, &[21], 6).saturating_sub(3) as u8))
         .faults(Faults::none().crashes(crashes.min(2)).restarts());
     (0..1 + draw(seed, &[17], 3)).fold(system, |system, script| {
         let node = draw(seed, &[18, script / 2], nodes) as usize;

@@ -414,6 +414,44 @@ fn a_copy_sent_at_the_start_and_one_sent_later_are_two() {
     );
 }
 
+/// Each of two messages moves the other node on by as often as it comes.
+fn comes_again(duplications: u8, wished: &'static [u8]) -> Outcome {
+    let rules: &[Rule] = &[
+        (0, 0, On::Start, 0, &[(1, 0), (1, 1)]),
+        (1, 0, On::Message(0), 1, &[]),
+        (1, 1, On::Message(0), 2, &[]),
+        (1, 2, On::Message(0), 3, &[]),
+        (1, 1, On::Message(1), 11, &[]),
+        (1, 2, On::Message(1), 12, &[]),
+        (1, 12, On::Message(1), 22, &[]),
+    ];
+    let network = Network::unordered().duplications(duplications);
+    let system = ruled(2, rules).network(network);
+    let system = system.sometimes("reached", view(|n: &Ruled| n.0), move |seen| seen == wished);
+    let expected = system.try_check(&Options { engine: Engine::Global, ..lmc() }).unwrap();
+    let outcome = system.try_check(&lmc()).unwrap();
+    assert_eq!(outcome.engine, "lmc views");
+    assert_eq!(outcome.verdict, expected.verdict, "{duplications} {wished:?}");
+    outcome
+}
+
+#[test]
+fn a_message_comes_again_as_often_as_it_may_be_duplicated() {
+    for (duplications, wished, is_reached) in [
+        (0, &[0, 2], false),
+        (1, &[0, 2], true),
+        (1, &[0, 3], false),
+        (2, &[0, 3], true),
+        // Both of them twice.
+        (1, &[0, 12], true),
+        (1, &[0, 22], false),
+        (2, &[0, 22], true),
+    ] {
+        let outcome = comes_again(duplications, wished);
+        assert_eq!(outcome.witnesses.len(), usize::from(is_reached), "{duplications} {wished:?}");
+    }
+}
+
 #[test]
 fn equal_calls_are_all_made() {
     let outcome = called_twice().try_check(&lmc()).unwrap();

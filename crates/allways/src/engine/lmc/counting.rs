@@ -19,6 +19,10 @@
 //! graphs that have too many paths, so they may be too high, never too low; when those of new graphs
 //! turn out to be, the graphs are made anew once more.
 //!
+//! Where messages may be duplicated, so many copies more may be used, of all messages together. Since a message that
+//! was sent could have been duplicated at any time, a search may add a copy to what was sent whenever it likes, as
+//! long as the budget lasts; and so much more a path may use than was sent and still be a run.
+//!
 //! There is one more reason to count: a node that counts what it is told has no end of local states if it may be told again
 //! and again. So what long paths use very often is counted, too, if it is sent a few times only.
 //!
@@ -30,7 +34,6 @@
 use super::Stop;
 use super::components::{Components, Successors};
 use super::graph::{Caps, Graphs, Need, NodeGraph};
-use crate::error::Error;
 use crate::space::EventId;
 use rustc_hash::FxHashSet;
 
@@ -70,10 +73,6 @@ pub(super) fn count(
     let mut caps = graphs.caps.clone();
     let mut endless = None;
     for &event in events {
-        if graphs.cap(event).is_some() {
-            let what = "a path uses what is counted more often than it was sent".to_owned();
-            return Err(Stop::Error(Error::Internal(what)));
-        }
         match cap(graphs, &shapes, event) {
             Ok(cap) => _ = caps.insert(event, cap),
             Err(stop) => endless = Some(stop),
@@ -148,9 +147,12 @@ fn on_circles(graphs: &Graphs<'_>, shapes: &[Shape]) -> FxHashSet<EventId> {
 }
 
 fn cap(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Result<u16, Stop> {
-    let most = if graphs.is_call(event) { MAX_CALLS } else { MAX_CAP };
-    match copies(graphs, shapes, event) {
-        Some(copies) if copies <= most => Ok(copies.max(1) as u16),
+    let (most, more) = match graphs.is_call(event) {
+        true => (MAX_CALLS, 0),
+        false => (MAX_CAP, u32::from(graphs.duplications)),
+    };
+    match copies(graphs, shapes, event).map(|copies| copies.max(1) + more) {
+        Some(copies) if copies <= most => Ok(copies as u16),
         _ => Err(Stop::FallBack("a message may be sent and used any number of times")),
     }
 }

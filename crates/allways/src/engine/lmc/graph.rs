@@ -164,8 +164,9 @@ pub(super) type Caps = FxHashMap<EventId, u16>;
 pub(super) struct Graphs<'a> {
     pub space: &'a dyn Space,
     pub caps: Caps,
-    /// How many crashes there may be in a run.
+    /// How many crashes there may be in a run, and how often a copy of a message may stay in flight.
     pub crashes: u8,
+    pub duplications: u8,
     pub nodes: Vec<NodeGraph>,
     pub mails: Vec<Mail>,
     mail_index: FxHashMap<Mail, MailId>,
@@ -188,10 +189,12 @@ impl<'a> Graphs<'a> {
     /// The graphs at the start.
     pub fn new(space: &'a dyn Space, vectors: &[Vec<u32>], caps: Caps) -> Result<Self, Stop> {
         let layout = space.layout();
+        let faults = vectors.first().map(|vector| layout.faults(vector)).unwrap_or_default();
         let mut graphs = Graphs {
             space,
             caps,
-            crashes: vectors.first().map_or(0, |vector| layout.faults(vector).crashes),
+            crashes: faults.crashes,
+            duplications: faults.duplications,
             nodes: (0..layout.nodes).map(|_| NodeGraph::default()).collect(),
             mails: Vec::new(),
             mail_index: FxHashMap::default(),

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 pub(super) enum Lifted {
     /// It is this run; the message of the panic that it ends in, if it does.
     Run(Run, Option<String>),
-    /// It uses these more often than they were sent.
+    /// It uses these, which are not counted, more often than they were sent and could be duplicated.
     Overused(Vec<EventId>),
 }
 
@@ -37,7 +37,9 @@ pub(super) fn lift(
     for mail in &graphs.starts[start].mail {
         *flight.entry(*mail).or_default() += 1;
     }
-    let (mut events, mut overused) = (Vec::new(), Vec::new());
+    let (mut steps, mut overused) = (Vec::new(), Vec::new());
+    // Which of the steps used a mail last.
+    let mut used: FxHashMap<MailId, usize> = FxHashMap::default();
     let mut panic = None;
     for &(node, taken) in path {
         let node = node as usize;
@@ -55,27 +57,46 @@ pub(super) fn lift(
         };
         if let Need::Mail(mail, _) = edge.need {
             match flight.get_mut(&mail) {
-                None | Some(0) => overused.push(edge.event),
+                // The last one that used it might have left a copy.
+                None | Some(0) => overused.push((edge.event, used.get(&mail).copied())),
                 Some(_) if keeps && !graphs.is_call(edge.event) => {}
                 Some(copies) => *copies -= 1,
             }
+            used.insert(mail, steps.len());
         }
         for mail in graphs.sends.values[edge.sends as usize].iter() {
             *flight.entry(*mail).or_default() += 1;
         }
         let (state, _) = graphs.nodes[node].states[places[node] as usize];
-        let steps = graphs.space.steps(state, edge.event)?;
-        let step = &steps[edge.step as usize];
-        let what = Happening::Step { event: edge.event, keep: false, choices: &step.choices };
-        events.push(graphs.space.describe(what));
-        if let StepEnd::Panicked(message) = &step.end {
-            panic = Some(message.to_string());
+        let step = graphs.space.steps(state, edge.event)?[edge.step as usize].clone();
+        let panicked = match &step.end {
+            StepEnd::Panicked(message) => Some(message.to_string()),
+            StepEnd::Next(_) => None,
+        };
+        steps.push((edge.event, false, step.choices));
+        if panicked.is_some() {
+            panic = panicked;
             break;
         }
         places[node] = edge.to;
     }
-    Ok(match overused.is_empty() {
-        true => Lifted::Run(Run { start, events, ..Run::default() }, panic),
-        false => Lifted::Overused(overused),
-    })
+    let could_be_kept =
+        |(event, before): &(EventId, Option<usize>)| before.is_some() && !graphs.is_call(*event);
+    if overused.len() > usize::from(graphs.duplications) || !overused.iter().all(could_be_kept) {
+        let events = overused.into_iter().map(|(event, _)| event);
+        let events: Vec<EventId> = events.filter(|event| graphs.cap(*event).is_none()).collect();
+        if events.is_empty() {
+            let what = "a path uses what is counted more often than it was sent".to_owned();
+            return Err(Stop::Error(Error::Internal(what)));
+        }
+        return Ok(Lifted::Overused(events));
+    }
+    for before in overused.into_iter().filter_map(|(_, before)| before) {
+        steps[before].1 = true;
+    }
+    let describe = |(event, keep, choices): &(EventId, bool, Box<[u32]>)| {
+        graphs.space.describe(Happening::Step { event: *event, keep: *keep, choices })
+    };
+    let events = steps.iter().map(describe).collect();
+    Ok(Lifted::Run(Run { start, events, ..Run::default() }, panic))
 }

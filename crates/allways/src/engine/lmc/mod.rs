@@ -24,7 +24,8 @@
 //! verification on new states only, simplified histories) are not taken.
 //!
 //! **Where it does not apply.** Observers see the steps of all nodes in one order, a terminal state is a matter of
-//! the network, and so are drops, duplications and partitions: there the engine says so and `global` goes on,
+//! the network, and so are partitions, and on ordered networks all that
+//! disturbs the order: there the engine says so and `global` goes on,
 //! on the same local space. So it does if
 //! it would have to count a message that may be sent any number of times.
 
@@ -50,12 +51,13 @@ use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::space::{EventId, Initial, Space};
-use combine::{Aim, Sought, Tested};
+use combine::{Aim, Hit, Label, Sought, Tested};
 use graph::{Caps, Graphs};
 use lift::Lifted;
 use product::Product;
+use reduce::Reduced;
 use share::share;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// So many pairs of states and events are tried before combinations are looked at for the first time,
@@ -156,8 +158,7 @@ fn name(options: &Options) -> &'static str {
 /// Why this engine cannot check a system, if it cannot.
 pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str> {
     let ordered = system.network.kind == NetworkKind::Ordered;
-    let duplicates =
-        system.network.duplications > 0 && system.network.kind != NetworkKind::Duplicating;
+    let duplicates = system.network.duplications > 0;
     let reasons = [
         (!system.observers.is_empty(), "observers see the steps of all nodes in one order"),
         (
@@ -165,7 +166,7 @@ pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str
             "never_stuck asks what is terminal, which depends on the network",
         ),
         (system.faults.partitions > 0 && !system.faults.cuts.is_empty(), "the network may part"),
-        (duplicates, "messages may be duplicated"),
+        (ordered && duplicates, "a copy of a message in order comes out of order"),
         (system.explores_drops(), "messages may be dropped"),
         (ordered && system.faults.crashes > 0, "what a node that is down is sent in order is lost"),
     ];
@@ -174,6 +175,28 @@ pub(crate) fn does_not_apply<N: Node>(system: &System<N>) -> Option<&'static str
 
 /// What became of a path to what is sought, if there is one; and how many states the search for it has met.
 type Validity = (Option<Lifted>, u64);
+
+/// What is known of an aim when one more of its boxes was searched: a run counts, whatever became of the others.
+fn together(
+    known: Result<Validity, Bound>,
+    more: Result<Validity, Bound>,
+) -> Result<Validity, Bound> {
+    let is_run = |found: &Result<Validity, Bound>| matches!(found, Ok((Some(Lifted::Run(..)), _)));
+    let ((first, states), (second, more)) = match (known, more) {
+        (known, Err(_)) if is_run(&known) => return known,
+        (Err(_), more) if is_run(&more) => return more,
+        (known, more) => (known?, more?),
+    };
+    let lifted = match (first, second) {
+        (Some(Lifted::Overused(mut events)), Some(Lifted::Overused(others))) => {
+            events.extend(others);
+            Some(Lifted::Overused(events))
+        }
+        (Some(run @ Lifted::Run(..)), _) | (_, Some(run @ Lifted::Run(..))) => Some(run),
+        (first, second) => first.or(second),
+    };
+    Ok((lifted, states + more))
+}
 
 /// What has been found so far.
 struct Search<'a> {
@@ -327,9 +350,7 @@ impl Search<'_> {
                 }
             };
             self.look.validity_states += states;
-            if let (combine::Hit::Test(..), Some(system_states)) =
-                (aim.hit, &mut self.look.system_states)
-            {
+            if let (Hit::Test(..), Some(system_states)) = (aim.hit, &mut self.look.system_states) {
                 // Each was tested.
                 *system_states += states;
             }
@@ -360,60 +381,74 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Searches for all aims, each on a thread of its own.
+    /// Searches for all aims, box by box: with less to look for, more is alike. Boxes are shared among threads.
     fn validity(
         &self,
         graphs: &Graphs<'_>,
         aims: &[Aim],
         is_last: bool,
     ) -> Result<Vec<Result<Validity, Bound>>, Stop> {
-        let most = if is_last { u64::MAX } else { EARLY_STATES };
+        let started = Instant::now();
         let threads = self.threads.min(aims.len().max(1));
         let within = (self.threads / threads).max(1);
-        share(threads, aims.len(), |number| {
-            match self.one_aim(graphs, &aims[number], within, most) {
-                Ok(found) => Ok(Ok(found)),
+        let reduced =
+            share(threads, aims.len(), |aim| Ok(reduce::reduce(graphs, &aims[aim], within)))?;
+        let boxes: Vec<(usize, Option<Label>)> = aims
+            .iter()
+            .enumerate()
+            .flat_map(|(aim, what)| what.boxes().into_iter().map(move |side| (aim, side)))
+            .collect();
+        let is_found: Vec<AtomicBool> = aims.iter().map(|_| AtomicBool::new(false)).collect();
+        let found = share(self.threads, boxes.len(), |number| {
+            let (aim, side) = boxes[number];
+            // Early on, looking must not take longer than exploring.
+            let is_late = !is_last && started.elapsed() > self.budget.started.elapsed() / 4;
+            if is_late || is_found[aim].load(Relaxed) {
+                return Ok(Ok((None, 0)));
+            }
+            match self.one_box(graphs, &reduced[aim], aims[aim].hit, side, is_last) {
+                Ok(found) => {
+                    let is_run = matches!(found.0, Some(Lifted::Run(..)));
+                    is_found[aim].fetch_or(is_run, Relaxed);
+                    Ok(Ok(found))
+                }
                 Err(Stop::Bound(bound)) => Ok(Err(bound)),
                 Err(stop) => Err(stop),
             }
-        })
+        })?;
+        let mut all: Vec<Result<Validity, Bound>> = aims.iter().map(|_| Ok((None, 0))).collect();
+        for ((aim, _), found) in boxes.iter().zip(found) {
+            let known = &mut all[*aim];
+            *known = together(std::mem::replace(known, Ok((None, 0))), found);
+        }
+        Ok(all)
     }
 
-    /// Searches for an aim, box by box: with less to look for, more is alike.
-    fn one_aim(
+    /// Searches for one box of an aim, or for all that a property says.
+    fn one_box(
         &self,
         graphs: &Graphs<'_>,
-        aim: &Aim,
-        threads: usize,
-        most: u64,
+        all: &Reduced,
+        hit: Hit,
+        side: Option<Label>,
+        is_last: bool,
     ) -> Result<Validity, Stop> {
-        let all = reduce::reduce(graphs, aim, threads);
-        let max_claims = if most == u64::MAX { CLAIMS } else { EARLY_CLAIMS };
-        let mut states = 0;
-        let mut unsure: Option<Vec<EventId>> = None;
-        let started = Instant::now();
-        for side in aim.boxes() {
-            // Early on, looking must not take longer than exploring.
-            if most != u64::MAX && started.elapsed() > self.budget.started.elapsed() / 4 {
-                break;
-            }
-            if let Some(bound) = self.budget.reached(graphs.size() as u64, graphs.memory()) {
-                return Err(Stop::Bound(bound));
-            }
-            let reduced = match side {
-                Some(side) => all.only(graphs, side),
-                None => all.clone(),
-            };
-            let mut product = Product::new(graphs, &reduced, aim.hit, max_claims, self.budget)?;
-            let found = product.search(most, &mut Tested::default(), self.budget)?;
-            states += found.states;
-            let Some((start, path)) = found.path else { continue };
-            match lift::lift(graphs, &reduced, start, &path)? {
-                Lifted::Overused(events) => unsure.get_or_insert_default().extend(events),
-                run => return Ok((Some(run), states)),
-            }
+        if let Some(bound) = self.budget.reached(graphs.size() as u64, graphs.memory()) {
+            return Err(Stop::Bound(bound));
         }
-        Ok((unsure.map(Lifted::Overused), states))
+        let (most, max_claims) = match is_last {
+            true => (u64::MAX, CLAIMS),
+            false => (EARLY_STATES, EARLY_CLAIMS),
+        };
+        let only = side.map(|side| all.only(graphs, side));
+        let reduced = only.as_ref().unwrap_or(all);
+        let mut product = Product::new(graphs, reduced, hit, max_claims, self.budget)?;
+        let found = product.search(most, &mut Tested::default(), self.budget)?;
+        let lifted = match found.path {
+            Some((start, path)) => Some(lift::lift(graphs, reduced, start, &path)?),
+            None => None,
+        };
+        Ok((lifted, found.states))
     }
 
     fn findings(self, bound: Option<Bound>, rounds: u64) -> Findings {

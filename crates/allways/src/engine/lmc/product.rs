@@ -5,7 +5,7 @@
 //! The network is the number of copies sent of each mail that anybody needs, and only grows: see
 //! [counting](super::counting). Of each state met, safe edges are taken until there are none:
 //! see [`safe`](super::safe). Only then is it compared with those met before, and are its other
-//! edges followed. A state is left out if one was met with the same classes, no more crashes and at least as much
+//! edges followed. A state is left out if one was met with the same classes, no more crashes and duplications, and at least as much
 //! mail: all that can happen in the one can happen in the other. So that there are many such,
 //! states with much mail come first. A safe edge that is enabled but leads back to a class that was left since
 //! the network last grew is not taken, and need not be: the state does for the one it would lead to.
@@ -53,12 +53,25 @@ enum Needs {
     Counter(u32, u8),
 }
 
-/// A state: the class of each node, crashes so far, and a counter for each mail.
+/// A state: the class of each node, faults so far, and a counter for each mail.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     classes: Box<[u32]>,
-    crashes: u8,
+    spent: Spent,
     counters: Box<[u8]>,
+}
+
+/// How much of the budgets was spent.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Spent {
+    crashes: u8,
+    duplications: u8,
+}
+
+impl Spent {
+    fn is_at_most(self, other: Spent) -> bool {
+        self.crashes <= other.crashes && self.duplications <= other.duplications
+    }
 }
 
 pub(super) struct Product<'a> {
@@ -68,6 +81,8 @@ pub(super) struct Product<'a> {
     nodes: Vec<Node>,
     /// How far each counter counts.
     limits: Vec<u8>,
+    /// The counters of what may be duplicated, if it makes a difference.
+    copied: Vec<u32>,
     /// For each list of mail, its counters, each as often as it is sent.
     lists: Vec<Vec<u32>>,
     counter_of: FxHashMap<u32, u32>,
@@ -78,8 +93,8 @@ pub(super) struct Product<'a> {
     todo: BinaryHeap<Todo>,
 }
 
-/// What a state is besides its classes: crashes so far, and a counter for each mail.
-type Rest = (u8, Box<[u8]>);
+/// What a state is besides its classes: faults so far, and a counter for each mail.
+type Rest = (Spent, Box<[u8]>);
 
 /// A state to be followed, those with the most mail first.
 #[derive(PartialEq, Eq)]
@@ -121,6 +136,11 @@ impl<'a> Product<'a> {
             most.iter().map(|(mail, copies)| (*mail, *copies)).collect();
         mails.sort_unstable();
         let limits = mails.iter().map(|(_, copies)| (*copies).min(255) as u8).collect();
+        let copied = mails.iter().enumerate().filter(|(_, (mail, copies))| {
+            let is_call = graphs.is_call(graphs.mails[*mail as usize].event);
+            graphs.duplications > 0 && !is_call && *copies > 1
+        });
+        let copied = copied.map(|(counter, _)| counter as u32).collect();
         let counters = mails.iter().enumerate();
         let counter_of: FxHashMap<u32, u32> =
             counters.map(|(counter, (mail, _))| (*mail, counter as u32)).collect();
@@ -159,6 +179,7 @@ impl<'a> Product<'a> {
             hit,
             nodes: nodes.collect(),
             limits,
+            copied,
             lists,
             counter_of,
             met: FxHashMap::default(),
@@ -179,7 +200,7 @@ impl<'a> Product<'a> {
             let classes = start.places.iter().zip(&self.reduced.nodes);
             let mut state = State {
                 classes: classes.map(|(place, classes)| classes.of[*place as usize]).collect(),
-                crashes: 0,
+                spent: Spent::default(),
                 counters: vec![0; self.limits.len()].into(),
             };
             for mail in &start.mail {
@@ -222,6 +243,21 @@ impl<'a> Product<'a> {
                     }
                 }
             }
+            for at in 0..self.copied.len() {
+                let counter = self.copied[at];
+                let is_sent = state.counters[counter as usize] > 0;
+                if state.spent.duplications >= self.graphs.duplications || !is_sent {
+                    continue;
+                }
+                let mut next = state.clone();
+                if !self.count(&mut next, counter) {
+                    continue;
+                }
+                next.spent.duplications += 1;
+                if let Some(found) = self.meet(next, number, Vec::new(), tested)? {
+                    return Ok(self.found(Some(found)));
+                }
+            }
         }
         Ok(self.found(None))
     }
@@ -254,7 +290,7 @@ impl<'a> Product<'a> {
     fn is_enabled(&self, state: &State, node: usize, edge: u32) -> bool {
         match self.nodes[node].edges[edge as usize].needs {
             Needs::Nothing => true,
-            Needs::Crash => state.crashes < self.graphs.crashes,
+            Needs::Crash => state.spent.crashes < self.graphs.crashes,
             Needs::Counter(counter, copies) => state.counters[counter as usize] >= copies,
         }
     }
@@ -263,7 +299,7 @@ impl<'a> Product<'a> {
     fn take(&self, state: &mut State, node: usize, edge: u32) -> bool {
         let step = self.nodes[node].edges[edge as usize];
         state.classes[node] = step.to;
-        state.crashes += u8::from(matches!(step.needs, Needs::Crash));
+        state.spent.crashes += u8::from(matches!(step.needs, Needs::Crash));
         let mut grows = false;
         for &counter in &self.lists[step.sends as usize] {
             grows |= self.count(state, counter);
@@ -337,14 +373,14 @@ impl<'a> Product<'a> {
         let at_least = |one: &[u8], other: &[u8]| one.iter().zip(other).all(|(a, b)| a >= b);
         if known
             .iter()
-            .any(|(crashes, mail)| *crashes <= state.crashes && at_least(mail, &state.counters))
+            .any(|(spent, mail)| spent.is_at_most(state.spent) && at_least(mail, &state.counters))
         {
             return Ok(None);
         }
-        known.retain(|(crashes, mail)| {
-            !(*crashes >= state.crashes && at_least(&state.counters, mail))
+        known.retain(|(spent, mail)| {
+            !(state.spent.is_at_most(*spent) && at_least(&state.counters, mail))
         });
-        known.push((state.crashes, state.counters.clone()));
+        known.push((state.spent, state.counters.clone()));
         let number = self.parents.len() as u32;
         self.parents.push((parent, steps));
         let mail = state.counters.iter().map(|copies| u32::from(*copies)).sum();
