@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
         events: 18,
         bfs: (7, &["Some('A')", "Some('B')", "None"]),
         dfs: (6, &["Some('B')", "Some('A')", "None"]),
-        walk: (7, &["None", "Some('B')", "Some('A')"]),
+        walk: (6, &["Some('A')", "None", "Some('B')"]),
     },
     alike("paxos-register", "stale-read", 8, (7, FORGOTTEN)),
     alike("paxos-register", "ignore-promise", 17, (12, CROSSED)),
