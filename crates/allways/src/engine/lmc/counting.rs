@@ -34,13 +34,21 @@
 use super::Stop;
 use super::components::{Components, Successors};
 use super::graph::{Caps, Graphs, Need, NodeGraph};
+use crate::model::network::NetworkKind;
 use crate::space::EventId;
 use rustc_hash::FxHashSet;
 
 /// Counting costs states: a message that may be sent more often than this is not counted.
 const MAX_CAP: u32 = 16;
-/// What paths use so often is taken to be used without end.
+/// What paths use so often is taken to be used without end, at the first look; at each look after that, a
+/// quarter: where several things are used again and again in any order, paths are short and many.
 const GROWING: u32 = 2 * MAX_CAP;
+/// With more mails times edges than this, short paths are not looked at.
+const DEAR: usize = 50_000_000;
+/// After so many looks, what grows and cannot be counted is left to another engine.
+const LATE: u32 = 1;
+/// What is said of what cannot be counted.
+const TOO_OFTEN: &str = "a message may be sent and used any number of times";
 /// More equal calls than this are not counted.
 const MAX_CALLS: u32 = 255;
 
@@ -95,25 +103,49 @@ pub(super) fn count(
 
 /// Caps with which that is counted, too, which paths use more and more often though it is sent a few times only: a
 /// handler that counts what it is told has no end of local states otherwise. None if there is nothing new.
-pub(super) fn count_growing(graphs: &Graphs<'_>) -> Option<Caps> {
-    if graphs.rounds < u64::from(GROWING) {
-        // No path is so long.
-        return None;
+pub(super) fn count_growing(graphs: &Graphs<'_>, looks: u32) -> Result<Option<Caps>, Stop> {
+    let growing = GROWING.checked_shr(2 * looks).unwrap_or_default().max(2);
+    // Where delivery does not consume, what is sent once may well be used without end.
+    let is_kept = graphs.space.layout().network == NetworkKind::Duplicating;
+    // No path is so long.
+    let is_short = |growing: u32| graphs.rounds < u64::from(growing);
+    if is_kept || is_short(growing) {
+        return Ok(None);
     }
     let shapes = Shape::all(graphs);
+    let mut is_endless = false;
     let mut caps = graphs.caps.clone();
     for (graph, shape) in graphs.nodes.iter().zip(&shapes) {
+        let is_dear = graph.mail.len() * graph.edges.len() > DEAR;
+        let growing = if is_dear { GROWING } else { growing };
+        if is_short(growing) {
+            continue;
+        }
         for &mail in &graph.mail {
             let event = graphs.mails[mail as usize].event;
-            if graphs.cap(event).is_some() || uses(graph, shape, event) < GROWING {
+            if graphs.cap(event).is_some() {
                 continue;
             }
-            if let Ok(cap) = cap(graphs, &shapes, event) {
-                caps.insert(event, cap);
+            let uses = uses(graph, shape, event);
+            if uses < growing {
+                continue;
+            }
+            // What is not used more often than it is sent has an end.
+            let more = u32::from(graphs.duplications);
+            match copies(graphs, &shapes, event).map(|copies| copies.max(1) + more) {
+                Some(copies) if uses <= copies => {}
+                Some(copies) if copies <= MAX_CAP => _ = caps.insert(event, copies as u16),
+                Some(_) => is_endless = true,
+                // Perhaps because of others; if not, more and more may really be sent.
+                None => {}
             }
         }
     }
-    (caps.len() > graphs.caps.len()).then_some(caps)
+    match caps.len() > graphs.caps.len() {
+        true => Ok(Some(caps)),
+        false if is_endless && looks >= LATE => Err(Stop::FallBack(TOO_OFTEN)),
+        false => Ok(None),
+    }
 }
 
 /// How often paths use an event at most, circles left aside.
@@ -153,7 +185,7 @@ fn cap(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Result<u16, Sto
     };
     match copies(graphs, shapes, event).map(|copies| copies.max(1) + more) {
         Some(copies) if copies <= most => Ok(copies as u16),
-        _ => Err(Stop::FallBack("a message may be sent and used any number of times")),
+        _ => Err(Stop::FallBack(TOO_OFTEN)),
     }
 }
 

@@ -467,7 +467,9 @@ impl<'a> Graphs<'a> {
                 Cause::Mail(mail) if self.cap(event).is_some() => {
                     let counted = Counted::Used(event);
                     add(beside.get_or_insert_with(|| Beside::clone(&counts)), counted, 1);
-                    Need::Mail(mail, count(&counts, counted) + 1)
+                    // In order, each copy is a mail of its own, with its place.
+                    let is_alone = self.is_ordered() && source != Source::Driver;
+                    Need::Mail(mail, if is_alone { 1 } else { count(&counts, counted) + 1 })
                 }
                 Cause::Mail(mail) => Need::Mail(mail, 1),
             };

@@ -247,7 +247,7 @@ impl Search<'_> {
     fn run(&mut self, vectors: &[Vec<u32>]) -> Result<(Option<Bound>, u64), Stop> {
         let mut caps = Caps::default();
         let mut refined = 0;
-        let mut next_look = FIRST_LOOK;
+        let (mut looks, mut next_look) = (0, FIRST_LOOK);
         'anew: loop {
             let mut graphs = Graphs::new(self.space, vectors, caps.clone())?;
             // A bound on the length of runs says which events come first; otherwise those of others do.
@@ -266,7 +266,7 @@ impl Search<'_> {
                 }
                 if !is_closed
                     && bound.is_none()
-                    && let Some(more) = counting::count_growing(&graphs)
+                    && let Some(more) = counting::count_growing(&graphs, looks)?
                 {
                     caps = more;
                     continue 'anew;
@@ -290,6 +290,7 @@ impl Search<'_> {
                 if is_last {
                     return Ok((bound, graphs.rounds));
                 }
+                looks += 1;
                 next_look = graphs.pairs.saturating_mul(4);
             }
         }
