@@ -177,9 +177,9 @@ impl Parameters {
     /// All parameters and their values, the bug last if there is one.
     ///
     /// ```
-    /// let paxos = allways_catalogue::find("paxos").unwrap();
-    /// let parameters = paxos.parameters(&[]).unwrap();
-    /// assert!(parameters.iter().eq([("nodes", "3"), ("proposals", "1")]));
+    /// let chain = allways_catalogue::find("chain").unwrap();
+    /// let parameters = chain.parameters(&[("nodes", "4")]).unwrap();
+    /// assert!(parameters.iter().eq([("nodes", "4"), ("messages", "3")]));
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let values = self.values.iter().map(|(name, value)| (*name, value.as_str()));

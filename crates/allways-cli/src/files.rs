@@ -47,6 +47,20 @@ pub(crate) fn directory(path: &Path) -> Result<(), String> {
     fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)).map_err(cannot)
 }
 
+/// A new directory for what is not kept, which nobody else can have put anything in.
+pub(crate) fn fresh_directory(name: &str) -> Result<PathBuf, String> {
+    let base = std::env::temp_dir();
+    for number in 0u32.. {
+        let path = base.join(format!("{name}-{}-{number}", std::process::id()));
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 10_000 => {}
+            Err(error) => return Err(format!("cannot make {}: {error}", path.display())),
+        }
+    }
+    Err(format!("cannot make a directory in {}", base.display()))
+}
+
 /// A name in the same directory that nobody else uses.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

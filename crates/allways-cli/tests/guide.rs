@@ -39,6 +39,7 @@ fn pages() -> Vec<(String, String)> {
     let mut paths = vec![root().join("README.md")];
     let guide = std::fs::read_dir(root().join("docs/src")).unwrap();
     paths.extend(guide.map(|entry| entry.unwrap().path()));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.sort();
     let name = |path: &Path| path.strip_prefix(root()).unwrap().display().to_string();
     paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()

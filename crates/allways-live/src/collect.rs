@@ -129,6 +129,23 @@ impl Controls {
         Ok(all)
     }
 
+    /// What each node says that it is, and over what it speaks; empty if it says nothing: see
+    /// [`Live::label`](crate::Live::label).
+    ///
+    /// ```no_run
+    /// # async fn of(mut controls: allways_live::Controls) -> Result<(), allways_live::Error> {
+    /// println!("{:?}", controls.labels().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a node cannot be reached.
+    pub async fn labels(&mut self) -> Result<Vec<String>, Error> {
+        Ok(self.all_status().await?.into_iter().map(|status| status.label).collect())
+    }
+
     /// What all nodes together have counted since they started last.
     ///
     /// ```no_run
@@ -315,7 +332,11 @@ impl Recorded {
     /// If the nodes are others.
     pub fn decode<N: LiveNode>(&self) -> Result<Snapshot<N>, Error> {
         let other = |node: usize| {
-            move |_| Error::new(format!("node {node} is of another kind: its state makes no sense"))
+            move |_| {
+                Error::new(format!(
+                    "node {node} is of another kind: its state makes no sense (a system that is watched has nodes of type `Instances`)"
+                ))
+            }
         };
         let (mut locals, mut envelopes) = (Vec::new(), Vec::new());
         for (node, record) in self.records.iter().enumerate() {

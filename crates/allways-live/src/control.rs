@@ -52,9 +52,10 @@ pub(crate) enum Reply {
 }
 
 /// Who a node is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Status {
     pub id: usize,
+    pub label: String,
     pub nodes: usize,
     pub incarnation: u64,
     pub colour: u64,
@@ -176,7 +177,19 @@ impl Control {
         };
         let asked = tokio::time::timeout(PATIENCE, exchange).await;
         let ask = || format!("ask the node at {}", self.address);
-        match asked.map_err(cannot(ask()))?.map_err(cannot(ask()))? {
+        let asked = asked.map_err(|_| cannot(ask())("it does not answer"))?;
+        let asked = asked.map_err(|error| match error.kind() {
+            // A node says nothing to those that it does not believe.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                let why = "it ends the connection, as it does if its key is another";
+                cannot(ask())(why.to_owned())
+            }
+            io::ErrorKind::InvalidData => {
+                cannot(ask())(format!("it answers with {error}; is it a node, with this key?"))
+            }
+            _ => cannot(ask())(error.to_string()),
+        });
+        match asked? {
             Reply::Refused(why) => Err(Error::new(why)),
             reply => Ok(reply),
         }

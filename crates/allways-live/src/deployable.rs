@@ -137,6 +137,8 @@ pub struct Place {
     pub protocol: Protocol,
     /// Where the state is kept.
     pub directory: Option<std::path::PathBuf>,
+    /// What the node is, in words: see [`Live::label`].
+    pub label: String,
     /// The key that all share.
     pub key: Option<crate::Key>,
     /// With which probability messages are dropped.

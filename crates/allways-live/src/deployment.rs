@@ -94,6 +94,7 @@ impl Deployment {
         let mut controls = deployment.controls();
         let start = tokio::time::Instant::now();
         while let Err(error) = controls.statistics().await {
+            deployment.all_run()?;
             if start.elapsed() > PATIENCE {
                 return Err(error);
             }

@@ -2,7 +2,9 @@
 //!
 //! A state is written whole: to another file, which is synced, renamed over the old one, and made
 //! to stay by syncing the directory. Whoever looks, however the machine went down, finds the old
-//! state or the new one. A checksum tells a file that something else has damaged.
+//! state or the new one. A checksum tells a file that something else has damaged. While a node uses a
+//! directory it holds a lock in it, and what the node is (its label) is written down beside the state: a state is
+//! not given to a node of another configuration.
 
 use crate::Error;
 use crate::error::cannot;
@@ -10,6 +12,11 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a node that has just ended may take to leave its directory.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const MARK: &[u8] = b"allways state 1\n";
 const CHECKSUM: usize = 32;
@@ -18,14 +25,31 @@ const CHECKSUM: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     directory: PathBuf,
+    /// Locked as long as this is open.
+    _lock: Arc<File>,
 }
 
 impl Disk {
-    /// The file in this directory, which is made if there is none.
-    pub fn open(directory: &Path) -> Result<Self, Error> {
-        let make = || format!("make the directory {}", directory.display());
-        fs::create_dir_all(directory).map_err(cannot(make()))?;
-        Ok(Disk { directory: directory.to_owned() })
+    /// The file in this directory, which is made if there is none, of a node with this label; an empty label is any.
+    pub fn open(directory: &Path, label: &str) -> Result<Self, Error> {
+        let shown = directory.display();
+        fs::create_dir_all(directory).map_err(cannot(format!("make the directory {shown}")))?;
+        let lock = lock(directory)?;
+        let known = directory.join("label");
+        match fs::read_to_string(&known) {
+            _ if label.is_empty() => {}
+            Ok(other) if other == label => {}
+            Ok(other) => {
+                let what =
+                    format!("{shown} has the state of a node of `{other}`, not of `{label}`");
+                return Err(Error::new(what));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs::write(&known, label).map_err(cannot(format!("write {}", known.display())))?;
+            }
+            Err(error) => return Err(cannot(format!("read {}", known.display()))(error)),
+        }
+        Ok(Disk { directory: directory.to_owned(), _lock: Arc::new(lock) })
     }
 
     fn path(&self) -> PathBuf {
@@ -65,6 +89,27 @@ impl Disk {
     }
 }
 
+/// The lock of a directory.
+fn lock(directory: &Path) -> Result<File, Error> {
+    let shown = directory.display();
+    let file = File::create(directory.join("lock")).map_err(cannot(format!("use {shown}")))?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(Error::new(format!("{shown} is in use by another node")));
+            }
+            Err(fs::TryLockError::Error(error)) => {
+                return Err(cannot(format!("lock {shown}"))(error));
+            }
+        }
+    }
+}
+
 fn damaged(path: &Path) -> Error {
     Error::new(format!(
         "{} is damaged: it is not the state that a node of this kind has persisted",
@@ -83,23 +128,35 @@ mod tests {
     #[test]
     fn the_last_state_is_read_back() {
         let directory = scratch("last");
-        let disk = Disk::open(&directory.join("deep/er")).unwrap();
+        let disk = Disk::open(&directory.join("deep/er"), "").unwrap();
         assert_eq!(disk.read().unwrap(), None);
         disk.write(b"one").unwrap();
         disk.write(b"").unwrap();
         assert_eq!(disk.read().unwrap(), Some(vec![]));
         disk.write(b"three").unwrap();
-        assert_eq!(
-            Disk::open(&directory.join("deep/er")).unwrap().read().unwrap().unwrap(),
-            b"three"
-        );
+        drop(disk);
+        let again = Disk::open(&directory.join("deep/er"), "").unwrap();
+        assert_eq!(again.read().unwrap().unwrap(), b"three");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_directory_is_for_one_node_of_one_kind() {
+        let directory = scratch("one");
+        let disk = Disk::open(&directory, "paxos nodes=3").unwrap();
+        let error = Disk::open(&directory, "paxos nodes=3").unwrap_err().to_string();
+        assert!(error.ends_with("is in use by another node"), "{error}");
+        drop(disk);
+        let error = Disk::open(&directory, "paxos nodes=5").unwrap_err().to_string();
+        assert!(error.ends_with("of `paxos nodes=3`, not of `paxos nodes=5`"), "{error}");
+        assert!(Disk::open(&directory, "paxos nodes=3").is_ok());
         fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_damaged_file_is_one_sentence() {
         let directory = scratch("damaged");
-        let disk = Disk::open(&directory).unwrap();
+        let disk = Disk::open(&directory, "").unwrap();
         disk.write(b"state").unwrap();
         let path = directory.join("state");
         let bytes = fs::read(&path).unwrap();

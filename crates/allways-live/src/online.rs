@@ -52,7 +52,8 @@ pub struct OnlineOptions {
     pub kill_every: Option<Duration>,
     /// Whether to end with the first violation.
     pub first: bool,
-    /// What checks: each with one thread, since the system that runs needs the other cores.
+    /// What checks: each with one thread, since the system that runs needs the other cores. `Auto` is `lmc`, and where
+    /// that comes to no end within half of its time, `global`.
     pub engine: Engine,
     /// What the driver does and who is killed depends on this.
     pub seed: u64,
@@ -71,8 +72,7 @@ impl Default for OnlineOptions {
             calls_every: Duration::from_millis(50),
             kill_every: None,
             first: false,
-            // This is the one place where the engine is chosen.
-            engine: Engine::Lmc,
+            engine: Engine::Auto,
             seed: 1,
             circumstances: Circumstances::default(),
             stop: Arc::default(),
@@ -94,7 +94,9 @@ pub struct Round {
     pub checked: usize,
     /// How many were not, since they had been explored in full before.
     pub known: usize,
-    /// How many were not explored in full, since the budget ran out.
+    /// How many were explored in full, or to a violation.
+    pub complete: usize,
+    /// How many were not, since the budget ran out; some of them were not begun.
     pub unfinished: usize,
     /// How many states were explored: global ones, or local ones if the engine knows no others.
     pub states: u64,
@@ -155,7 +157,9 @@ pub struct Totals {
     pub given_up: u64,
     /// Checks that were made.
     pub checked: u64,
-    /// Checks that the budget ended.
+    /// Checks that came to their end.
+    pub complete: u64,
+    /// Checks that the budget ended, and those that it left no time for.
     pub unfinished: u64,
     /// States that were explored: global ones, or local ones if the engine knows no others.
     pub states: u64,
@@ -349,6 +353,7 @@ impl Watch<'_> {
             let statistics = &outcome.statistics;
             round.states += statistics.unique_states.or(statistics.local_states).unwrap_or(0);
             round.depth = round.depth.max(outcome.statistics.depth.unwrap_or(0));
+            round.complete += usize::from(outcome.complete || outcome.violation.is_some());
             if let Some(violation) = &outcome.violation {
                 self.violated.insert(instance);
                 let observed = violation.run.events.is_empty();
@@ -370,6 +375,7 @@ impl Watch<'_> {
             met.insert(digest);
         }
         self.totals.checked += round.checked as u64;
+        self.totals.complete += round.complete as u64;
         self.totals.unfinished += round.unfinished as u64;
         self.totals.states += round.states;
         self.totals.depth = self.totals.depth.max(round.depth);
@@ -379,8 +385,27 @@ impl Watch<'_> {
 
     /// The check of one case.
     async fn check(&self, case: Case, budget: Duration) -> Result<(Case, Outcome), Error> {
+        if self.options.engine != Engine::Auto {
+            return self.check_by(self.options.engine, case, budget).await;
+        }
+        let start = Instant::now();
+        let (case, outcome) = self.check_by(Engine::Lmc, case, budget / 2).await?;
+        let left = budget.saturating_sub(start.elapsed());
+        if outcome.bounded_by.is_none() || outcome.violation.is_some() || left.is_zero() {
+            return Ok((case, outcome));
+        }
+        // Local states that no run reaches may have no end, where the global ones are few.
+        self.check_by(Engine::Global, case, left).await
+    }
+
+    async fn check_by(
+        &self,
+        engine: Engine,
+        case: Case,
+        budget: Duration,
+    ) -> Result<(Case, Outcome), Error> {
         let options = Options {
-            engine: self.options.engine,
+            engine,
             threads: 1,
             max_time: Some(budget),
             stop: Some(Arc::clone(&self.options.stop)),

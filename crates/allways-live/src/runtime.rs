@@ -90,6 +90,7 @@ pub struct Live<N: LiveNode> {
     listen: SocketAddr,
     control: SocketAddr,
     directory: Option<PathBuf>,
+    label: String,
     key: Option<Key>,
     drop: f64,
     seed: Option<u64>,
@@ -116,6 +117,7 @@ impl<N: LiveNode> Live<N> {
             listen: anywhere,
             control: anywhere,
             directory: None,
+            label: String::new(),
             key: None,
             drop: 0.0,
             seed: None,
@@ -168,6 +170,21 @@ impl<N: LiveNode> Live<N> {
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// What the node is and how it is configured, in words. A directory with the state of a node with another label is
+    /// refused, and whoever attaches is told: see [`Controls::labels`](crate::Controls::labels).
+    ///
+    /// ```
+    /// # use allways_live::{Live, sample::Account};
+    /// # use allways::Id;
+    /// let live = Live::new(Id::new(0), Account(100)).label("accounts, currency=EUR");
+    /// # let _ = live;
+    /// ```
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
         self
     }
 
@@ -246,11 +263,11 @@ impl<N: LiveNode> Live<N> {
 
     /// All of this at once.
     pub(crate) fn placed(mut self, place: Place) -> Self {
-        let Place { listen, protocol, directory, key, drop, seed } = place;
+        let Place { listen, protocol, directory, label, key, drop, seed } = place;
         if let Some((messages, control)) = listen {
             self = self.listen(messages, control);
         }
-        Live { protocol, directory, key, drop, seed, ..self }
+        Live { protocol, directory, label, key, drop, seed, ..self }
     }
 
     /// Opens the sockets. Nothing runs yet, but what comes in waits.
@@ -266,8 +283,12 @@ impl<N: LiveNode> Live<N> {
     ///
     /// # Errors
     ///
-    /// If an address cannot be listened on.
+    /// If an address cannot be listened on, or messages are to be dropped with what is no probability.
     pub async fn bind(self) -> Result<Bound<N>, Error> {
+        if !(0.0..=1.0).contains(&self.drop) {
+            let drop = self.drop;
+            return Err(Error::new(format!("{drop} is no probability to drop messages with")));
+        }
         let listening = Listening::bind(self.protocol, self.listen).await?;
         let address = listening.address()?;
         let listen = || format!("listen on {}", self.control);
@@ -342,12 +363,13 @@ impl<N: LiveNode> Bound<N> {
     ///
     /// If the node is not among the addresses, or its directory cannot be used or is damaged.
     pub async fn start(self, deployment: u64, nodes: Vec<SocketAddr>) -> Result<Running<N>, Error> {
-        let Live { id, node, directory, key, drop, seed, timers, outputs, .. } = self.live;
+        let Live { id, node, protocol, directory, label, key, drop, seed, timers, outputs, .. } =
+            self.live;
         if id.index() >= nodes.len() {
             let count = nodes.len();
             return Err(Error::new(format!("there is no node {id} among {count} nodes")));
         }
-        let disk = directory.map(|directory| Disk::open(&directory)).transpose()?;
+        let disk = directory.map(|directory| Disk::open(&directory, &label)).transpose()?;
         let found = disk.as_ref().map(Disk::read).transpose()?.flatten();
         let mut last = 0;
         let (node, first) = match (&disk, &found) {
@@ -371,6 +393,7 @@ impl<N: LiveNode> Bound<N> {
         let server = tokio::spawn(served);
         let task = Task {
             id,
+            label: protocol.labelled(&label),
             nodes: count,
             node,
             deployment,

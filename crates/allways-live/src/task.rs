@@ -28,6 +28,8 @@ pub(crate) const SLACK: usize = 64;
 /// The task that owns a node.
 pub(crate) struct Task<N: LiveNode> {
     pub id: Id,
+    /// What the node is and what carries its messages, in words.
+    pub label: String,
     pub nodes: usize,
     pub node: N,
     pub deployment: u64,
@@ -135,6 +137,7 @@ impl<N: LiveNode> Task<N> {
             }
             Request::Status => Reply::Status(Status {
                 id: self.id.index(),
+                label: self.label.clone(),
                 nodes: self.nodes,
                 incarnation: self.incarnation,
                 colour: self.colours.current(),

@@ -62,6 +62,27 @@ pub enum Protocol {
     Tcp,
 }
 
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Protocol::Udp => "udp",
+            Protocol::Tcp => "tcp",
+        })
+    }
+}
+
+impl Protocol {
+    /// What a node with this label says that it is.
+    ///
+    /// ```
+    /// let label = allways_live::Protocol::Tcp.labelled("paxos nodes=3");
+    /// assert_eq!(label, "paxos nodes=3, over tcp");
+    /// ```
+    pub fn labelled(self, label: &str) -> String {
+        if label.is_empty() { String::new() } else { format!("{label}, over {self}") }
+    }
+}
+
 impl FromStr for Protocol {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {

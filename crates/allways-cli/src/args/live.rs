@@ -31,7 +31,7 @@ Exit codes:
   0  nothing was predicted or observed
   1  a violation was predicted or observed
   2  wrong usage or input, or the system could not be deployed
-  3  nothing was checked";
+  3  no check came to its end";
 
 #[derive(Args)]
 pub(crate) struct LiveArgs {
@@ -67,7 +67,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "attach")]
     pub kill_every: Option<Duration>,
 
-    /// What checks from a snapshot, lmc unless said otherwise: an engine of `allways check`.
+    /// What checks from a snapshot: an engine of `allways check`. Otherwise lmc, and global where that comes to no end.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Engine>,
 
@@ -83,7 +83,8 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
 
-    /// Watch nodes that run already: where they are controlled, in the order of their numbers.
+    /// Watch nodes that run already: where they are controlled, in the order of their numbers, as `live at` says. The driver
+    /// calls these nodes, too, unless `--calls-every 0`.
     #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
     pub attach: Vec<SocketAddr>,
 

@@ -66,6 +66,17 @@ struct Found {
     saved: Option<PathBuf>,
 }
 
+impl Found {
+    /// Whether both are about the same property.
+    fn is_like(&self, other: &Found) -> bool {
+        let what = |found: &Found| {
+            let violation = found.finding.outcome.violation.as_ref();
+            violation.map(|violation| (violation.cause.clone(), violation.property.clone()))
+        };
+        self.is_observed == other.is_observed && what(self) == what(other)
+    }
+}
+
 pub(crate) fn live(
     entries: &[Entry],
     args: &LiveArgs,
@@ -129,13 +140,15 @@ pub(crate) fn live(
     session.status.clear(console);
     let text = if args.json { session.json(&totals)? } else { session.summary(&totals, console) };
     console.print(&text)?;
-    match session.unsaved {
-        Some(complaint) => Err(complaint),
-        // As after any check that came to no end.
-        None if session.found.is_empty() && totals.checked == 0 => Ok(Exit::Inconclusive),
-        None if session.found.is_empty() => Ok(Exit::Holds),
-        None => Ok(Exit::Violated),
+    if let Some(complaint) = session.unsaved {
+        console.note(&format!("{}: {complaint}\n", console.program.clone()));
     }
+    Ok(match session.found.is_empty() {
+        // As after any check that came to no end.
+        true if totals.complete == 0 => Exit::Inconclusive,
+        true => Exit::Holds,
+        false => Exit::Violated,
+    })
 }
 
 /// A node of a deployment.
@@ -158,6 +171,7 @@ pub(crate) fn live_node(entries: &[Entry], args: &LiveNodeArgs) -> Result<Exit, 
         },
         protocol: args.transport,
         directory: args.directory.clone(),
+        label: title(entry, &parameters),
         key: args.key.as_deref().map(read_key).transpose()?,
         drop: args.drop,
         seed: args.seed,
@@ -205,17 +219,19 @@ impl Session<'_> {
         console: &mut Console<'_>,
     ) -> Result<Totals, String> {
         if !self.args.attach.is_empty() {
-            let controls = Controls::connect(&self.args.attach, key).await.map_err(in_words)?;
+            let mut controls = Controls::connect(&self.args.attach, key).await.map_err(in_words)?;
+            self.is_the_same(&mut controls).await?;
             let addresses = self.args.attach.clone();
             self.started(&addresses, console)?;
             return self.online(system, controls, None, options, text_options, console).await;
         }
         let directory = match &self.args.directory {
             Some(directory) => directory.clone(),
-            None => std::env::temp_dir().join(format!("allways-live-{}", std::process::id())),
+            None => files::fresh_directory("allways-live")?,
         };
         files::directory(&directory)?;
-        let deployed = self.deploy(&directory, system.nodes(), key, console).await;
+        let nodes = system.nodes();
+        let deployed = self.deploy(&directory, nodes, key, console).await;
         let result = match deployed {
             Err(error) => Err(error.to_string()),
             Ok(mut deployment) => {
@@ -228,7 +244,10 @@ impl Session<'_> {
             }
         };
         match result {
-            Err(error) => Err(format!("{error}; the logs are in {}", directory.display())),
+            Err(error) => {
+                let said = self.last_words(&directory, nodes);
+                Err(format!("{error}{said}; the logs are in {}", directory.display()))
+            }
             Ok(totals) => {
                 if self.args.directory.is_none() {
                     let _ = std::fs::remove_dir_all(&directory);
@@ -236,6 +255,32 @@ impl Session<'_> {
                 Ok(totals)
             }
         }
+    }
+
+    /// That nodes which run already are those of the system that is to be checked.
+    async fn is_the_same(&self, controls: &mut Controls) -> Result<(), String> {
+        let mine = self.args.transport.labelled(&title(self.entry, self.parameters));
+        let labels = controls.labels().await.map_err(in_words)?;
+        match labels.iter().enumerate().find(|(_, label)| !label.is_empty() && **label != mine) {
+            None => Ok(()),
+            Some((node, label)) => Err(format!(
+                "node {node} runs `{label}`, not `{mine}`: give --set and --transport as they were given there"
+            )),
+        }
+    }
+
+    /// Why nodes have ended, if they said so.
+    fn last_words(&self, directory: &Path, nodes: usize) -> String {
+        let mut said = String::new();
+        for node in 0..nodes {
+            let log = std::fs::read_to_string(directory.join(format!("node-{node}.log")));
+            let log = log.unwrap_or_default();
+            let last = log.lines().last().unwrap_or_default();
+            if let Some(why) = last.strip_prefix(&format!("{}: ", self.program)) {
+                said.push_str(&format!("; node {node} says: {why}"));
+            }
+        }
+        said
     }
 
     async fn deploy(
@@ -252,11 +297,7 @@ impl Session<'_> {
         }
         fixed.extend(["--drop".to_owned(), self.args.drop.to_string()]);
         fixed.extend(["--seed".to_owned(), self.args.seed.to_string()]);
-        let transport = match self.args.transport {
-            allways_live::Protocol::Udp => "udp",
-            allways_live::Protocol::Tcp => "tcp",
-        };
-        fixed.extend(["--transport".to_owned(), transport.to_owned()]);
+        fixed.extend(["--transport".to_owned(), self.args.transport.to_string()]);
         let (directory, key_file) = (directory.to_owned(), self.args.key.clone());
         Deployment::start(nodes, key, move |node, listen| {
             let mut command = Command::new(&program);
@@ -338,7 +379,9 @@ impl Session<'_> {
         let found = Found { is_observed, finding, after: self.start.elapsed(), saved };
         if !self.args.json && !self.args.quiet {
             self.status.clear(console);
-            let _ = console.print(&told(&found, options));
+            // One picture of a mistake is enough, in however many instances it shows.
+            let is_new = !self.found.iter().any(|other| other.is_like(&found));
+            let _ = console.print(&told(&found, options, is_new));
         }
         self.found.push(found);
     }
@@ -374,15 +417,20 @@ impl Session<'_> {
     fn summary(&self, totals: &Totals, console: &Console<'_>) -> String {
         let line = match self.found.is_empty() {
             true if totals.checked == 0 => "nothing was checked".to_owned(),
+            true if totals.complete == 0 => "no check came to its end".to_owned(),
             true => "nothing predicted, nothing observed".to_owned(),
             false => format!("{} predicted, {} observed", totals.predicted, totals.observed),
         };
         let unfinished = match totals.unfinished {
             0 => String::new(),
-            number => format!(", {number} not finished or not begun within the budget"),
+            number => format!(", {number} not finished or not begun"),
+        };
+        let given_up = match totals.given_up {
+            0 => String::new(),
+            number => format!(" ({number} given up)"),
         };
         let mut text = format!(
-            "{line}: {} in {:.1} s, {}, {} states, depth {}{unfinished}\n",
+            "{line}: {}{given_up} in {:.1} s, {}, {} states, depth {}{unfinished}\n",
             count(totals.snapshots as usize, "snapshot"),
             self.start.elapsed().as_secs_f64(),
             count(totals.checked as usize, "check"),
@@ -438,7 +486,7 @@ fn kind(is_observed: bool) -> &'static str {
 }
 
 /// A violation for those who read.
-fn told(found: &Found, options: &TextOptions) -> String {
+fn told(found: &Found, options: &TextOptions, is_new: bool) -> String {
     let Finding { number, instance, outcome, .. } = &found.finding;
     let Some(violation) = &outcome.violation else { return String::new() };
     let steps = match found.is_observed {
@@ -450,9 +498,9 @@ fn told(found: &Found, options: &TextOptions) -> String {
         _ => format!("always `{}` is violated", violation.property),
     };
     let kind = kind(found.is_observed);
-    let mut told =
-        format!("\n{kind}: {what} in instance {instance} of snapshot {number}, {steps}\n");
-    if let Some(story) = &outcome.story {
+    let line = format!("{kind}: {what} in instance {instance} of snapshot {number}, {steps}\n");
+    let mut told = if is_new { format!("\n{line}") } else { line };
+    if let (Some(story), true) = (&outcome.story, is_new) {
         told.push_str(&format!("\n{}", text(story, options)));
     }
     if let Some(path) = &found.saved {

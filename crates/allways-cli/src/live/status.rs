@@ -49,7 +49,7 @@ impl Status {
     fn line(&self, round: &Round) -> String {
         let unfinished = match round.unfinished {
             0 => String::new(),
-            number => format!(" ({number} cut off)"),
+            number => format!(", {number} not finished or not begun"),
         };
         format!(
             "snapshots {}, last: {} checks{unfinished}, {} known, {} states, depth {}; predicted {}, observed {}",
