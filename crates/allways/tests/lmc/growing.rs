@@ -1,8 +1,13 @@
 //! Handlers to which each delivery is news: what is in flight once makes local states without end, unless it is
 //! counted, and what is counted wrongly hides what can happen.
 
-use super::lmc;
 use allways::prelude::*;
+use std::time::Duration;
+
+/// What has no end would take all of this time.
+fn lmc() -> Options {
+    Options { max_time: Some(Duration::from_secs(60)), ..super::lmc() }
+}
 
 /// Keeps what it is told, in the order in which it is told, up to some length.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -171,4 +176,54 @@ fn what_is_sent_on_a_circle_is_sent_more_than_once() {
         |told| told[1] < 5,
     );
     system.try_check(&lmc()).unwrap().assert_violated("few");
+}
+
+/// Whoever is called asks the first node for a seat; that one gives out each number once, unless it crashes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Seats {
+    next: u32,
+    mine: Vec<u32>,
+    forgets: bool,
+}
+
+impl Node for Seats {
+    type Msg = Option<u32>;
+    type Timer = Never;
+    type Call = ();
+    type Output = Never;
+
+    fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+        cx.send(0, None);
+    }
+
+    fn on_message(&mut self, from: Id, seat: Option<u32>, cx: &mut Cx<'_, Self>) {
+        match seat {
+            Some(seat) => self.mine.push(seat),
+            None => {
+                cx.send(from, Some(self.next));
+                self.next += 1;
+            }
+        }
+    }
+
+    fn persisted(&self) -> Option<Self> {
+        let next = if self.forgets { 0 } else { self.next };
+        Some(Seats { next, ..self.clone() })
+    }
+}
+
+#[test]
+fn a_number_that_is_given_out_with_every_answer_does_not_grow_without_end() {
+    for forgets in [false, true] {
+        let system = System::new(vec![Seats { forgets, ..Seats::default() }; 3])
+            .call(1, ())
+            .call(2, ())
+            .faults(Faults::none().crashes(1).restarts())
+            .always("each once", view(|node: &Seats| node.mine.clone()), |mine| {
+                mine[1].iter().all(|seat| !mine[2].contains(seat))
+            });
+        let outcome = system.try_check(&lmc()).unwrap();
+        assert_eq!((&*outcome.engine, outcome.bounded_by), ("lmc views", None));
+        assert_eq!(outcome.verdict == Verdict::Violated, forgets);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod drawn;
 mod growing;
+mod kept;
 
 use allways::prelude::*;
 use std::time::Duration;
@@ -451,25 +452,6 @@ fn a_message_comes_again_as_often_as_it_may_be_duplicated() {
         let outcome = comes_again(duplications, wished);
         assert_eq!(outcome.witnesses.len(), usize::from(is_reached), "{duplications} {wished:?}");
     }
-}
-
-#[test]
-fn equal_calls_released_by_different_nodes_are_two() {
-    is_reached(
-        ruled(
-            3,
-            &[
-                (0, 0, On::Call, 1, &[]),
-                (1, 0, On::Call, 1, &[]),
-                (2, 0, On::Call, 11, &[]),
-                (2, 11, On::Call, 12, &[]),
-            ],
-        )
-        .calls_in_sequence([(0, ()), (2, ())])
-        .calls_in_sequence([(1, ()), (2, ())]),
-        &[1, 1, 12],
-        |state| state,
-    );
 }
 
 #[test]
