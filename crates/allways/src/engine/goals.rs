@@ -262,9 +262,13 @@ pub(crate) fn conclude<N: Node>(
         let witness = witnesses.iter().find(|witness| witness.property == property.name);
         let known = found.iter().position(|goal| goal.property == index);
         let known = known.map(|at| found.swap_remove(at));
-        let mut first = known.as_ref().map(|goal| goal.first.clone()).unwrap_or_default();
-        first.resize(property.conjuncts.len(), None);
-        let conjuncts = property.conjuncts.iter().zip(first);
+        // An engine that does not look at conjuncts knows nothing of them, not even that they are never true.
+        let first = known.as_ref().map(|goal| {
+            let mut first = goal.first.clone();
+            first.resize(property.conjuncts.len(), None);
+            first
+        });
+        let conjuncts = property.conjuncts.iter().zip(first.into_iter().flatten());
         let nearest = match known.and_then(|goal| goal.best) {
             Some((combination, run)) if witness.is_none() => {
                 Some(nearest(system, index, combination, run)?)

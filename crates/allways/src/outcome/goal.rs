@@ -31,7 +31,7 @@ pub struct Goal {
     /// After how many events it holds; `None` if no state was met in which it does.
     pub reached: Option<u64>,
     /// What it is the conjunction of, if it says so
-    /// ([`System::sometimes_all`](crate::System::sometimes_all)).
+    /// ([`System::sometimes_all`](crate::System::sometimes_all)) and the engine looks at them: `lmc` does not.
     pub conjuncts: Vec<GoalConjunct>,
     /// The global state in which the most conjuncts were true, if the goal was not reached and any
     /// was ever true.

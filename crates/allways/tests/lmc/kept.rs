@@ -141,3 +141,17 @@ fn a_panic_is_found_though_another_node_only_seems_to() {
     let violation = outcome.violation.expect("the second node panics");
     assert!(violation.property.contains("not this"), "{}", violation.property);
 }
+
+#[test]
+fn nothing_is_said_of_conjuncts_that_were_not_looked_at() {
+    // The first of them is true after two events.
+    let told = conjunct("told", |told: &[u32]| told[1] == 1);
+    let never = conjunct("the first is told", |told: &[u32]| told[0] == 1);
+    let seen = view(|counter: &super::Counter| counter.told);
+    let system = told_once().sometimes_all("both", seen, [told, never]);
+    let global = system.try_check(&Options { engine: Engine::Global, ..lmc() }).unwrap();
+    assert_eq!(global.goals[0].conjuncts[0].first_true, Some(2));
+    let outcome = system.try_check(&lmc()).unwrap();
+    assert_eq!((&*outcome.engine, outcome.verdict), ("lmc views", Verdict::Violated));
+    assert!(!outcome.to_string().contains("is never true"), "{outcome}");
+}
