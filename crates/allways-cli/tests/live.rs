@@ -79,7 +79,7 @@ fn holds(system: &str, more: &[&str]) {
     assert_eq!((code, &json["verdict"]), (0, &Value::from("none")), "{json}");
     let number = |name: &str| json[name].as_u64().unwrap();
     assert!(number("snapshots") >= 3 && number("restarted") >= 1, "{json}");
-    assert!(number("checks") > 10 && number("unique_states") > 1_000, "{json}");
+    assert!(number("checks") > 10 && number("unique_states") > 100, "{json}");
 }
 
 #[test]
