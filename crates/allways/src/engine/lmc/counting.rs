@@ -25,6 +25,8 @@
 //!
 //! There is one more reason to count: a node that counts what it is told has no end of local states if it may be told again
 //! and again. So what long paths use very often is counted, too, if it is sent a few times only.
+//! If it is sent more often than can be counted, another engine has to go on. On a duplicating network nothing but calls is ever counted: what
+//! was sent once may be used for ever.
 //!
 //! A message of which any number of copies may be sent cannot be counted, and one of which very
 //! many may be is not. But then the graphs have circles, and perhaps only because something is used again and
@@ -131,10 +133,9 @@ pub(super) fn count_growing(graphs: &Graphs<'_>, looks: u32) -> Result<Option<Ca
                 continue;
             }
             // What is not used more often than it is sent has an end.
-            let more = u32::from(graphs.duplications);
-            match copies(graphs, &shapes, event).map(|copies| copies.max(1) + more) {
-                Some(copies) if uses <= copies => {}
-                Some(copies) if copies <= MAX_CAP => _ = caps.insert(event, copies as u16),
+            match most_uses(graphs, &shapes, event) {
+                Some(most) if uses <= most => {}
+                Some(most) if most <= MAX_CAP => _ = caps.insert(event, most as u16),
                 Some(_) => is_endless = true,
                 // Perhaps because of others; if not, more and more may really be sent.
                 None => {}
@@ -179,14 +180,17 @@ fn on_circles(graphs: &Graphs<'_>, shapes: &[Shape]) -> FxHashSet<EventId> {
 }
 
 fn cap(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Result<u16, Stop> {
-    let (most, more) = match graphs.is_call(event) {
-        true => (MAX_CALLS, 0),
-        false => (MAX_CAP, u32::from(graphs.duplications)),
-    };
-    match copies(graphs, shapes, event).map(|copies| copies.max(1) + more) {
-        Some(copies) if copies <= most => Ok(copies as u16),
+    let limit = if graphs.is_call(event) { MAX_CALLS } else { MAX_CAP };
+    match most_uses(graphs, shapes, event) {
+        Some(most) if most <= limit => Ok(most as u16),
         _ => Err(Stop::FallBack(TOO_OFTEN)),
     }
+}
+
+/// How often a run may use an event at most: as often as it is sent and duplicated. `None` if there is no such number.
+fn most_uses(graphs: &Graphs<'_>, shapes: &[Shape], event: EventId) -> Option<u32> {
+    let duplicated = if graphs.is_call(event) { 0 } else { u32::from(graphs.duplications) };
+    Some(copies(graphs, shapes, event)?.max(1).saturating_add(duplicated))
 }
 
 struct Shape {
