@@ -227,6 +227,7 @@ pub(crate) fn cause(cause: &Cause) -> &'static str {
         Cause::Stuck => "stuck",
         Cause::NeverReached => "never reached",
         Cause::Panic => "panic",
+        Cause::Trouble(trouble) => trouble.name(),
     }
 }
 

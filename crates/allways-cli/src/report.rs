@@ -66,7 +66,8 @@ impl Report<'_> {
                     Cause::NeverReached => {
                         format!("violated: sometimes `{name}`: no reachable state satisfies it")
                     }
-                    Cause::Panic => format!("violated: a handler panicked: {name}"),
+                    Cause::Panic => format!("violated: a panic: {name}"),
+                    Cause::Trouble(trouble) => format!("violated: {trouble}: {name}"),
                 }
             }
             (None, Verdict::Holds) if outcome.complete => "holds, complete".to_owned(),

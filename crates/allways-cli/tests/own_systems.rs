@@ -174,7 +174,7 @@ fn a_panicking_handler_is_a_violation() {
     let (exit, out, err) = allways(&["check", "servers", "--set", "mood=panics"]);
     assert_eq!((exit, err.as_str()), (Exit::Violated, ""));
     let verdict = out.lines().nth(1).unwrap();
-    assert!(verdict.starts_with("violated: a handler panicked: "), "{out}");
+    assert!(verdict.starts_with("violated: a panic: "), "{out}");
     assert!(verdict.contains("the call was wrong, left: 1, right: 0 at "), "{out}");
     assert!(out.contains("\n   1  ✖     │   call 1\n"), "{out}");
     assert!(out.contains("panics: assertion `left == right` failed: the call was wrong"), "{out}");

@@ -83,8 +83,8 @@ pub use outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };
 pub use outcome::{
-    Bound, Cause, Outcome, Run, RunEvent, RunEventKind, Statistics, Verdict, Violation, Witness,
-    grouped,
+    Bound, Cause, Outcome, Run, RunEvent, RunEventKind, Statistics, Trouble, Verdict, Violation,
+    Witness, grouped,
 };
 
 /// Linearizability of registers, queues and maps, as an observer.

@@ -83,6 +83,8 @@ pub(crate) enum FoundWhat {
     Stuck(usize),
     /// The last event panics with this message.
     Panic(String),
+    /// Something else that no property speaks of, and what it is.
+    Failed(Cause, String),
 }
 
 impl<N: Node> System<N> {
@@ -270,6 +272,7 @@ fn conclude<N: Node>(
                 FoundWhat::Always(property) => (Cause::Always, Some(*property)),
                 FoundWhat::Stuck(property) => (Cause::Stuck, Some(*property)),
                 FoundWhat::Panic(_) => (Cause::Panic, None),
+                FoundWhat::Failed(cause, _) => (cause.clone(), None),
             };
             let reads = confirm(system, &run, &cause, property)?;
             run.start_choices = World::start_choices(system, run.start)?;
@@ -277,7 +280,7 @@ fn conclude<N: Node>(
                 FoundWhat::Always(property) | FoundWhat::Stuck(property) => {
                     system.properties[property].name.clone()
                 }
-                FoundWhat::Panic(message) => message,
+                FoundWhat::Panic(message) | FoundWhat::Failed(_, message) => message,
             };
             Some(Violation { property, cause, run, reads })
         }

@@ -27,6 +27,8 @@ pub enum RunEventKind {
     Partition,
     /// The network is whole again.
     Heal,
+    /// A thread takes a step.
+    Thread,
 }
 
 impl fmt::Display for RunEventKind {
@@ -41,6 +43,7 @@ impl fmt::Display for RunEventKind {
             RunEventKind::Drop => "drop",
             RunEventKind::Partition => "partition",
             RunEventKind::Heal => "heal",
+            RunEventKind::Thread => "thread",
         })
     }
 }
@@ -62,7 +65,7 @@ impl fmt::Display for RunEventKind {
 pub struct RunEvent {
     /// What kind of thing happens.
     pub kind: RunEventKind,
-    /// The node that handles it; for a drop, the node that would have.
+    /// The node that handles it; for a drop, the node that would have. The thread, for a step of a thread.
     pub node: Option<usize>,
     /// The node that sent the message.
     pub from: Option<usize>,
@@ -100,6 +103,7 @@ impl fmt::Display for RunEvent {
             }
             RunEventKind::Partition => write!(f, "the network parts into {what}")?,
             RunEventKind::Heal => write!(f, "the partition heals")?,
+            RunEventKind::Thread => write!(f, "thread {node} {what}")?,
         }
         if !self.choices.is_empty() {
             write!(f, ", choosing {:?}", self.choices)?;

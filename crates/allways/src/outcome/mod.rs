@@ -154,6 +154,67 @@ pub enum Cause {
     NeverReached,
     /// A handler panicked on the last event of the run.
     Panic,
+    /// Threads have got into trouble.
+    Trouble(Trouble),
+}
+
+/// What threads get into, whatever they compute.
+///
+/// ```
+/// assert_eq!(allways::Trouble::LostWakeUp.to_string(), "lost wake-up");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trouble {
+    /// Nothing can happen any more, and some threads wait for each other, or for what never comes.
+    Deadlock,
+    /// A deadlock of a thread that was to be woken before it began to wait.
+    LostWakeUp,
+    /// Threads take step after step and get nowhere.
+    Livelock,
+    /// Two threads access a cell at the same time, and one of them writes it.
+    DataRace,
+    /// A thread locks what it holds already.
+    DoubleLock,
+    /// A process has ended with a thread that nobody joined.
+    LeakedThread,
+}
+
+impl Trouble {
+    /// All of them.
+    ///
+    /// ```
+    /// assert_eq!(allways::Trouble::ALL.len(), 6);
+    /// ```
+    pub const ALL: [Trouble; 6] = [
+        Trouble::Deadlock,
+        Trouble::LostWakeUp,
+        Trouble::Livelock,
+        Trouble::DataRace,
+        Trouble::DoubleLock,
+        Trouble::LeakedThread,
+    ];
+
+    /// What it is called.
+    ///
+    /// ```
+    /// assert_eq!(allways::Trouble::DataRace.name(), "data race");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Trouble::Deadlock => "deadlock",
+            Trouble::LostWakeUp => "lost wake-up",
+            Trouble::Livelock => "livelock",
+            Trouble::DataRace => "data race",
+            Trouble::DoubleLock => "double lock",
+            Trouble::LeakedThread => "leaked thread",
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// A property that does not hold, with the run that shows it.
@@ -416,7 +477,8 @@ impl Violation {
             Cause::NeverReached => {
                 format!("violated: sometimes `{name}`: no reachable state satisfies it")
             }
-            Cause::Panic => format!("violated: a handler panicked: {name}"),
+            Cause::Panic => format!("violated: a panic: {name}"),
+            Cause::Trouble(trouble) => format!("violated: {trouble}: {name}"),
         }
     }
 

@@ -96,7 +96,8 @@ impl fmt::Display for Replayed {
                     Cause::Always => write!(f, "still violates: always `{name}`")?,
                     Cause::Stuck => write!(f, "still violates: never stuck `{name}`")?,
                     Cause::NeverReached => write!(f, "still violates: sometimes `{name}`")?,
-                    Cause::Panic => write!(f, "still violates: a handler panics: {name}")?,
+                    Cause::Panic => write!(f, "still violates: a panic: {name}")?,
+                    Cause::Trouble(trouble) => write!(f, "still violates: {trouble}: {name}")?,
                 }
                 match violation.run.events.len() {
                     0 => writeln!(f, ", at the start")?,
@@ -195,6 +196,10 @@ impl Target {
     pub fn of<N: Node>(system: &System<N>, violation: &Violation) -> Result<Self, Error> {
         let kind = match violation.cause {
             Cause::Panic => return Ok(Target::Panic),
+            Cause::Trouble(trouble) => {
+                let why = format!("the run ends in a {trouble}, and the system has no threads");
+                return Err(Error::Run(why));
+            }
             Cause::Always => PropertyKind::Always,
             Cause::Stuck => PropertyKind::NeverStuck,
             Cause::NeverReached => {

@@ -348,7 +348,11 @@ mod tests {
                 let place = |event: usize| kept.iter().position(|&kept| kept == event);
                 let alone: Vec<Plain> = kept
                     .iter()
-                    .map(|&a| Plain { created_by: run[a].created_by.and_then(place), ..run[a].clone() })
+                    .map(|&a| Plain {
+                        created_by: run[a].created_by.and_then(place),
+                        released_by: run[a].released_by.and_then(place),
+                        ..run[a].clone()
+                    })
                     .collect();
                 let mut other = Signature::new();
                 let order = order_of(&alone);

@@ -444,7 +444,13 @@ mod tests {
     #[test]
     fn what_one_event_changes_at_two_places_changes_at_once() {
         // Event 1 changes both places.
-        let both = Plain { process: 1, created_by: None, reads: vec![], writes: vec![0, 1] };
+        let both = Plain {
+            process: 1,
+            created_by: None,
+            released_by: None,
+            reads: vec![],
+            writes: vec![0, 1],
+        };
         let run = [Plain::at(0, 0, None), both, Plain::at(2, 1, None)];
         let order = order_of(&run);
         let mut cuts = cuts_of(&order, 2, &[(0, 0, 1), (1, 0, 2), (1, 1, 3), (2, 1, 4)]);

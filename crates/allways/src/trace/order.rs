@@ -24,6 +24,8 @@ pub(crate) struct Touch<'a> {
     /// The event without which there would be no such step: it created the process, or sent the
     /// message that this step delivers. An event of the run so far.
     pub created_by: Option<usize>,
+    /// Another such event: it released what this step takes. An event of the run so far.
+    pub released_by: Option<usize>,
     /// Objects that it reads.
     pub reads: &'a [u32],
     /// Objects that it writes; those that it reads as well need not be said to be read.
@@ -71,6 +73,7 @@ pub(crate) struct Order {
 struct Entry {
     process: u32,
     created_by: u32,
+    released_by: u32,
     /// The event before this one of the same process.
     step_before: u32,
     /// Where its objects begin, and where those begin that it only reads.
@@ -122,6 +125,7 @@ impl Order {
         self.events.push(Entry {
             process: touch.process,
             created_by: touch.created_by.map_or(NONE, |creator| creator as u32),
+            released_by: touch.released_by.map_or(NONE, |releaser| releaser as u32),
             step_before,
             objects,
             reads,
@@ -194,6 +198,7 @@ impl Order {
         Touch {
             process: entry.process,
             created_by: (entry.created_by != NONE).then_some(entry.created_by as usize),
+            released_by: (entry.released_by != NONE).then_some(entry.released_by as usize),
             reads: &self.objects[entry.reads as usize..end],
             writes: &self.objects[entry.objects as usize..entry.reads as usize],
         }
@@ -212,6 +217,13 @@ impl Order {
         (creator != NONE).then_some(creator as usize)
     }
 
+    /// The event that released what this one takes.
+    #[inline]
+    pub fn released_by(&self, event: usize) -> Option<usize> {
+        let releaser = self.events[event].released_by;
+        (releaser != NONE).then_some(releaser as usize)
+    }
+
     /// The event before this one of the same process.
     #[inline]
     pub fn step_before(&self, event: usize) -> Option<usize> {
@@ -225,11 +237,13 @@ impl Order {
         (last != NONE).then_some(last as usize)
     }
 
-    /// Whether two events are dependent by themselves: of one process, or one created the other's,
-    /// or an object is touched by both and written by one.
+    /// Whether two events are dependent by themselves: of one process, or one created the other's or
+    /// released what it takes, or an object is touched by both and written by one.
     pub fn dependent(&self, a: usize, b: usize) -> bool {
         self.created_by(a) == Some(b)
             || self.created_by(b) == Some(a)
+            || self.released_by(a) == Some(b)
+            || self.released_by(b) == Some(a)
             || self.touch(a).conflicts(&self.touch(b))
     }
 
@@ -243,9 +257,9 @@ impl Order {
     /// themselves, all of them, the latest first.
     pub fn dependent_on(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u32>) {
         into.clear();
-        if let Some(creator) = touch.created_by {
-            debug_assert!(creator < len, "an event is created by one before it");
-            into.push(creator as u32);
+        for needed in [touch.created_by, touch.released_by].into_iter().flatten() {
+            debug_assert!(needed < len, "an event is created by one before it");
+            into.push(needed as u32);
         }
         let mut step = self.step_of(touch.process, len);
         while step != NONE {
@@ -290,9 +304,9 @@ impl Order {
     }
 
     fn each_nearest(&self, len: usize, touch: &Touch<'_>, add: &mut dyn FnMut(u32)) {
-        if let Some(creator) = touch.created_by {
-            debug_assert!(creator < len, "an event is created by one before it");
-            add(creator as u32);
+        for needed in [touch.created_by, touch.released_by].into_iter().flatten() {
+            debug_assert!(needed < len, "an event is created by one before it");
+            add(needed as u32);
         }
         let step = self.step_of(touch.process, len);
         if step != NONE {
@@ -444,7 +458,7 @@ pub(crate) fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
 
 #[cfg(test)]
 mod tests {
-    use super::super::naive::{Plain, cases, closure, dependent, order_of, runs};
+    use super::super::naive::{Plain, cases, closure, dependent, keep_needed, order_of, runs};
     use super::*;
     use proptest::prelude::*;
 
@@ -484,6 +498,7 @@ mod tests {
             );
             let touch = order.touch(b);
             assert_eq!((touch.process, touch.created_by), (run[b].process, run[b].created_by));
+            assert_eq!(touch.released_by, run[b].released_by);
             for object in 0..8 {
                 let (reads, writes) =
                     (run[b].reads.contains(&object), run[b].writes.contains(&object));
@@ -512,7 +527,7 @@ mod tests {
                 order.truncate(keep);
                 run.truncate(keep);
                 for mut event in piece {
-                    event.created_by = event.created_by.filter(|&creator| creator < run.len());
+                    keep_needed(&mut event, run.len());
                     order.push(event.touch());
                     run.push(event);
                 }
@@ -528,7 +543,7 @@ mod tests {
             let len = at.index(run.len() + 1);
             let (mut past, mut direct, mut expected) = (Vec::new(), Vec::new(), Vec::new());
             for mut event in next {
-                event.created_by = event.created_by.filter(|&creator| creator < len);
+                keep_needed(&mut event, len);
                 order.past_of_next(len, &event.touch(), &mut past);
                 order.dependent_on(len, &event.touch(), &mut direct);
                 let mut shorter = run[..len].to_vec();
@@ -559,7 +574,13 @@ mod tests {
 
     #[test]
     fn readers_do_not_order_each_other_but_a_writer_orders_all() {
-        let reader = |process| Plain { process, created_by: None, reads: vec![0], writes: vec![] };
+        let reader = |process| Plain {
+            process,
+            created_by: None,
+            released_by: None,
+            reads: vec![0],
+            writes: vec![],
+        };
         let mut run = vec![Plain::at(0, 0, None), reader(1), reader(2), reader(3)];
         run.push(Plain::at(4, 0, None));
         let order = order_of(&run);

@@ -181,6 +181,11 @@ impl Cuts {
                         self.add_last(explorer, asked, decides, &mut next);
                     }
                 }
+                Elsewhere::Hindered(by) => {
+                    if !asked.needs(explorer, by) {
+                        next.push(by as u32);
+                    }
+                }
                 Elsewhere::Blocked(by) => {
                     let footprints = explorer.machine.footprints();
                     for &object in by.objects() {

@@ -150,6 +150,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.order.push(Touch {
             process: transition.process,
             created_by: performed.created_by,
+            released_by: performed.released_by,
             reads: footprints.reads(performed.footprint),
             writes: footprints.writes(performed.footprint),
         });
@@ -173,6 +174,9 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// Lists what may happen next. A state in which only faults can is judged.
     pub fn possible(&mut self, into: &mut Vec<Transition>) -> Result<(), Error> {
         let goes_on = self.machine.possible(into)?;
+        if into.is_empty() {
+            self.judge.end(&mut self.machine)?;
+        }
         if !goes_on && self.judge.watches_stuck() {
             self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
         }
@@ -203,6 +207,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.runs += 1;
         if is_cut {
             self.bound.get_or_insert(Bound::Depth);
+            self.judge.cut(&mut self.machine)?;
         }
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {

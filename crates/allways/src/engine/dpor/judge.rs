@@ -13,7 +13,7 @@ use crate::engine::machine::{Machine, Performed, Reading};
 use crate::engine::{Found, FoundWhat, Terminal, nothing_left};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
-use crate::outcome::Run;
+use crate::outcome::{Cause, Run};
 use crate::trace::cuts::Cuts;
 use crate::trace::order::Order;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,11 +112,9 @@ impl Judge {
         order: &Order,
         performed: &Performed,
     ) -> Result<(), Error> {
-        if performed.panicked {
-            let what = FoundWhat::Panic(machine.panic_message()?);
-            let run = run_of(machine, 0..machine.len())?;
-            self.violation = Some(Found { what, run });
-            return Ok(());
+        if performed.failed {
+            let failure = machine.failure()?;
+            return self.fail(machine, failure);
         }
         if performed.moved.is_none() && !performed.fed {
             return Ok(());
@@ -129,6 +127,38 @@ impl Judge {
             }
         }
         Ok(())
+    }
+
+    /// Something is wrong with the run, whatever the properties are.
+    fn fail<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        (cause, message): (Cause, String),
+    ) -> Result<(), Error> {
+        if self.violation.is_none() {
+            let what = match cause {
+                Cause::Panic => FoundWhat::Panic(message),
+                cause => FoundWhat::Failed(cause, message),
+            };
+            self.violation = Some(Found { what, run: run_of(machine, 0..machine.len())? });
+        }
+        Ok(())
+    }
+
+    /// Nothing can happen any more.
+    pub fn end<M: Machine>(&mut self, machine: &mut M) -> Result<(), Error> {
+        match machine.wrong_end()? {
+            Some(failure) => self.fail(machine, failure),
+            None => Ok(()),
+        }
+    }
+
+    /// The run is cut off at the bound on depth.
+    pub fn cut<M: Machine>(&mut self, machine: &mut M) -> Result<(), Error> {
+        match machine.endless()? {
+            Some(failure) => self.fail(machine, failure),
+            None => Ok(()),
+        }
     }
 
     /// The run went back to so many events.

@@ -203,6 +203,7 @@ impl Races {
                         let event = event.map(|(event, _)| event);
                         self.add(explorer, process, footprint, created_by, event);
                     }
+                    Elsewhere::Hindered(by) => self.try_without(explorer, &roots, by as u32, false),
                     Elsewhere::Blocked(by) => {
                         for &object in by.objects() {
                             self.look_again_if_untouched(explorer, event, object);

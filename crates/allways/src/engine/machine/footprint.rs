@@ -7,11 +7,11 @@ use super::Object;
 use rustc_hash::FxHashMap;
 
 /// A set of objects that are read or written, by number.
-pub(crate) type Footprint = u32;
+pub type Footprint = u32;
 
 /// The footprints that were met so far.
 #[derive(Default)]
-pub(crate) struct Footprints {
+pub struct Footprints {
     /// For each, where its objects begin, where those begin that it only reads, and where they end.
     places: Vec<[u32; 3]>,
     objects: Vec<Object>,

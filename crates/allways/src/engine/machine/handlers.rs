@@ -24,6 +24,7 @@ use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
 use crate::model::run_event::RunEvent;
+use crate::outcome::Cause;
 use crate::space::memo::{FIRST, Memo};
 use crate::space::vector::Layout;
 use crate::space::{Costs, EventId, Happening, Initial, Space, StateId, StepEnd};
@@ -337,14 +338,14 @@ impl Machine for Handlers<'_> {
         })
     }
 
-    fn panic_message(&mut self) -> Result<String, Error> {
+    fn failure(&mut self) -> Result<(Cause, String), Error> {
         let did_not = || Error::Internal("a step that panicked did not".to_owned());
         let Some(&Entry { transition, event, state, .. }) = self.log.last() else {
             return Err(did_not());
         };
         let steps = self.memo.space.steps(state, event)?;
         match &steps[transition.alternative as usize].end {
-            StepEnd::Panicked(message) => Ok(message.to_string()),
+            StepEnd::Panicked(message) => Ok((Cause::Panic, message.to_string())),
             StepEnd::Next(_) => Err(did_not()),
         }
     }

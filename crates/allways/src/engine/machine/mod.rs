@@ -24,59 +24,65 @@ mod results;
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
+use crate::outcome::Cause;
 use crate::space::Costs;
 use footprint::{Footprint, Footprints};
 
 /// A process, by number. The number means the same in every run: whoever creates the process, and
 /// in whatever order independent steps come.
-pub(crate) type Process = u32;
+pub type Process = u32;
 
 /// Something that steps touch, by number.
-pub(crate) type Object = u32;
+pub type Object = u32;
 
 /// What may happen: the next step of a process, and which of the results that it may have.
 ///
 /// All alternatives of one step have the same footprint, so engines need not look for orders in which
 /// only one of them can be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Transition {
+pub struct Transition {
     pub process: Process,
     pub alternative: u32,
 }
 
 /// What has happened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Performed {
+pub struct Performed {
     /// What it touched.
     pub footprint: Footprint,
     /// Whether its process could take only this step, with no other alternative.
     pub is_only: bool,
     /// The event without which there would be no such step, by its place in the run.
     pub created_by: Option<usize>,
+    /// Another such event: it released what this step takes.
+    pub released_by: Option<usize>,
     /// The place at which some view has changed, if one has.
     pub moved: Option<usize>,
     /// Whether some observer may have moved.
     pub fed: bool,
     /// Whether it is something going wrong, on which the system may not rely to get unstuck.
     pub is_fault: bool,
-    /// Whether user code panicked. Nothing can happen after that; the engine goes back.
-    pub panicked: bool,
+    /// Whether user code failed: it panicked, or broke a rule of the machine. Nothing can happen after that; the engine goes back.
+    pub failed: bool,
 }
 
 /// Whether a process could have taken its next step in another state than the present one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Elsewhere {
+pub enum Elsewhere {
     /// It could, and would have touched this; the event without which there would be no such step, if
     /// there is one.
     Possible(Footprint, Option<usize>),
     /// It could not, and it could in no state with fewer of the events of the run, unless
     /// one of these objects were as it was before some event that wrote it.
     Blocked(Blockers),
+    /// It could not, and it could in no state with fewer of the events of the run as long as this event of
+    /// the run is among them.
+    Hindered(usize),
 }
 
 /// At most two objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Blockers {
+pub struct Blockers {
     objects: [Object; 2],
     len: u8,
 }
@@ -99,7 +105,7 @@ impl Blockers {
 
 /// What steps of a process may touch, whenever they come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Reach {
+pub struct Reach {
     /// All that any of its steps touches; `None` if that may be anything.
     pub touches: Option<Footprint>,
     /// The object that all those write who create its steps. Where there is none, its first step needs nobody to create it.
@@ -108,7 +114,7 @@ pub(crate) struct Reach {
 
 /// What a property reads, and what it claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Reading {
+pub struct Reading {
     pub kind: PropertyKind,
     /// The observer that it reads; otherwise it reads a view at each place.
     pub observer: Option<usize>,
@@ -118,7 +124,7 @@ pub(crate) struct Reading {
 /// run, with the same numbers for everything.
 ///
 /// Methods that return a [`Result`] may run user code; an error ends the check.
-pub(crate) trait Machine {
+pub trait Machine {
     /// How many ways to start there are that differ.
     fn starts(&self) -> usize;
 
@@ -195,8 +201,18 @@ pub(crate) trait Machine {
     /// An event of the run in words.
     fn describe(&mut self, event: usize) -> Result<RunEvent, Error>;
 
-    /// What user code said when it panicked on the last event.
-    fn panic_message(&mut self) -> Result<String, Error>;
+    /// What went wrong on the last event, which [failed](Performed::failed).
+    fn failure(&mut self) -> Result<(Cause, String), Error>;
+
+    /// Whether it is wrong by itself that nothing can happen now, and why.
+    fn wrong_end(&mut self) -> Result<Option<(Cause, String)>, Error> {
+        Ok(None)
+    }
+
+    /// The run is cut off here, at the bound on depth: whether it is wrong by itself that it has come to no end.
+    fn endless(&mut self) -> Result<Option<(Cause, String)>, Error> {
+        Ok(None)
+    }
 
     /// What user code has cost so far.
     fn costs(&self) -> Costs;

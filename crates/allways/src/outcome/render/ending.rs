@@ -17,11 +17,23 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
     let bad = if ending.cause.is_some() { Style::Fault } else { Style::Good };
     match (&ending.cause, ending.culprits.as_slice()) {
         (Some(Cause::Panic), [node, ..]) => {
-            say(format!("node {node} panics: {name}"), bad, 6);
+            let node = story.nodes.get(*node).map_or("a node", String::as_str);
+            say(format!("{node} panics: {name}"), bad, 6);
             return all;
         }
         (Some(Cause::Panic), []) => {
             say(format!("a handler panics: {name}"), bad, 6);
+            return all;
+        }
+        (Some(Cause::Trouble(trouble)), _) => {
+            say(format!("{trouble}: {name}"), bad, 8);
+            for (thread, read) in ending.reads.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
+                let culprit = ending.culprits.contains(&thread);
+                let mark = if culprit { signs.culprit } else { ' ' };
+                let style = if culprit { bad } else { Style::Plain };
+                let thread = story.nodes.get(thread).map_or("a thread", String::as_str);
+                say(format!("{mark} {thread} {read}"), style, 6);
+            }
             return all;
         }
         (Some(Cause::Stuck), _) => {

@@ -100,6 +100,7 @@ fn ending(ending: &StoryEnding) -> Value {
         Cause::Stuck => "stuck",
         Cause::NeverReached => "never reached",
         Cause::Panic => "panic",
+        Cause::Trouble(trouble) => trouble.name(),
     });
     json!({
         "property": ending.property,

@@ -28,7 +28,7 @@ impl Outcome {
         properties: &[(String, PropertyKind)],
         details: &str,
     ) -> String {
-        let panicked = self.violation.as_ref().is_some_and(|v| v.cause == Cause::Panic);
+        let panicked = self.violation.as_ref().is_some_and(|v| matches!(v.cause, Cause::Panic | Cause::Trouble(_)));
         let time = self.statistics.elapsed.as_secs_f64();
         let mut cases = String::new();
         let (mut failures, mut skipped) = (0, 0);
@@ -94,7 +94,7 @@ impl Outcome {
             Cause::Always => kind == PropertyKind::Always,
             Cause::Stuck => kind == PropertyKind::NeverStuck,
             Cause::NeverReached => kind == PropertyKind::Sometimes,
-            Cause::Panic => false,
+            Cause::Panic | Cause::Trouble(_) => false,
         };
         match &self.violation {
             _ if kind == PropertyKind::Sometimes && witnessed => Fate::Passed,

@@ -170,5 +170,6 @@ pub(crate) fn mark_of(kind: RunEventKind, panics: bool, signs: &Signs) -> (char,
         RunEventKind::Drop => (signs.lost, Style::Fault),
         RunEventKind::Partition => (signs.bar, Style::Fault),
         RunEventKind::Heal => (signs.bar, Style::Plain),
+        RunEventKind::Thread => (signs.handled, Style::Plain),
     }
 }

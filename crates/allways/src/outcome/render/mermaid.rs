@@ -87,6 +87,9 @@ fn step(out: &mut String, story: &Story, index: usize, step: &StoryStep, notes: 
             let label = text(&format!("the network parts into {}", event.what));
             writeln!(out, "  Note over {}: {label}", all(story))
         }
+        RunEventKind::Thread => {
+            writeln!(out, "  Note over n{node}: {}", text(&event.what))
+        }
         RunEventKind::Heal => {
             writeln!(out, "  Note over {}: {}", all(story), text("the partition heals"))
         }

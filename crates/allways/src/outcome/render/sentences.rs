@@ -58,6 +58,7 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
         }
         RunEventKind::Partition => format!("the network parts: {}", groups(story, what)),
         RunEventKind::Heal => "the partition heals".to_owned(),
+        RunEventKind::Thread => what.clone(),
     }
 }
 

@@ -70,7 +70,8 @@ pub(super) fn headline(story: &Story) -> String {
     };
     let name = plain(&ending.property);
     match ending.cause {
-        Some(Cause::Panic) => format!("violated: a handler panicked: {name}"),
+        Some(Cause::Panic) => format!("violated: a panic: {name}"),
+        Some(Cause::Trouble(trouble)) => format!("violated: {trouble}: {name}"),
         Some(Cause::NeverReached) => {
             format!("violated: sometimes `{name}`: no reachable state satisfies it")
         }
@@ -161,6 +162,7 @@ pub(super) fn class(kind: RunEventKind) -> &'static str {
         RunEventKind::Drop => "drop",
         RunEventKind::Partition => "partition",
         RunEventKind::Heal => "heal",
+        RunEventKind::Thread => "call",
     }
 }
 

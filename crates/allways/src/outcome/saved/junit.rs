@@ -24,7 +24,7 @@ impl SavedRun {
             Cause::Always => vec![(property, PropertyKind::Always)],
             Cause::Stuck => vec![(property, PropertyKind::NeverStuck)],
             Cause::NeverReached => vec![(property, PropertyKind::Sometimes)],
-            Cause::Panic => Vec::new(),
+            Cause::Panic | Cause::Trouble(_) => Vec::new(),
         };
         let outcome = Outcome {
             verdict: Verdict::Violated,

@@ -5,7 +5,7 @@
 use super::{SavedRun, write};
 use crate::model::step::MAX_CHOICES;
 use crate::model::system::MAX_NODES;
-use crate::outcome::{Cause, Run, RunEvent, RunEventKind, Violation};
+use crate::outcome::{Cause, Run, RunEvent, RunEventKind, Trouble, Violation};
 use serde_json::{Map, Value};
 
 /// A saved run may have this many events.
@@ -13,7 +13,7 @@ const MAX_EVENTS: usize = 1_000_000;
 /// A saved run may have this many parameters.
 const MAX_PARAMETERS: usize = 1_000;
 
-const KINDS: [RunEventKind; 9] = [
+const KINDS: [RunEventKind; 10] = [
     RunEventKind::Message,
     RunEventKind::Duplicate,
     RunEventKind::Timer,
@@ -23,10 +23,21 @@ const KINDS: [RunEventKind; 9] = [
     RunEventKind::Drop,
     RunEventKind::Partition,
     RunEventKind::Heal,
+    RunEventKind::Thread,
 ];
 
 /// The causes of a violation that has a run.
-const CAUSES: [Cause; 3] = [Cause::Always, Cause::Stuck, Cause::Panic];
+const CAUSES: [Cause; 9] = [
+    Cause::Always,
+    Cause::Stuck,
+    Cause::Panic,
+    Cause::Trouble(Trouble::Deadlock),
+    Cause::Trouble(Trouble::LostWakeUp),
+    Cause::Trouble(Trouble::Livelock),
+    Cause::Trouble(Trouble::DataRace),
+    Cause::Trouble(Trouble::DoubleLock),
+    Cause::Trouble(Trouble::LeakedThread),
+];
 
 /// What a file that is too large is told.
 pub(super) fn too_large() -> String {

@@ -38,6 +38,7 @@ pub(super) fn cause(cause: &Cause) -> &'static str {
         Cause::Stuck => "never stuck",
         Cause::NeverReached => "sometimes",
         Cause::Panic => "panic",
+        Cause::Trouble(trouble) => trouble.name(),
     }
 }
 
