@@ -87,6 +87,28 @@ pub use outcome::{
     Witness, grouped,
 };
 
+/// What a stateless engine explores, for those who bring something of their own under it: `allways-threads` is one.
+///
+/// A [`Machine`](machine::Machine) stands somewhere along one run, can go back along it, says what may happen next and makes it happen.
+/// The promise on which everything rests is written there.
+///
+/// ```
+/// use allways::machine::Footprints;
+/// let mut footprints = Footprints::default();
+/// let (read, write) = (footprints.intern(&[], &[7]), footprints.intern(&[7], &[]));
+/// assert!(footprints.conflict(read, write) && !footprints.conflict(read, read));
+/// ```
+pub mod machine {
+    pub use crate::engine::machine::check::check;
+    pub use crate::engine::machine::footprint::{Footprint, Footprints};
+    pub use crate::engine::machine::{
+        Blockers, Elsewhere, Machine, Machines, Object, Performed, Process, Reach, Reading, Told,
+        Transition,
+    };
+    pub use crate::model::step::guarded as quietly;
+    pub use crate::space::Costs;
+}
+
 /// Linearizability of registers, queues and maps, as an observer.
 ///
 /// ```

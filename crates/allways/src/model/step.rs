@@ -302,7 +302,7 @@ thread_local! {
 }
 
 /// Runs user code; a panic becomes its message and prints nothing.
-pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+pub fn guarded<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();

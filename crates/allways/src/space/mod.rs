@@ -130,7 +130,7 @@ pub(crate) enum Initial {
 
 /// What user code has cost.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Costs {
+pub struct Costs {
     pub handler_executions: u64,
     pub guard_executions: u64,
     pub user_nanos: u64,

@@ -56,6 +56,8 @@ pub(crate) struct Explorer<'a, M> {
     bound: Option<Bound>,
     /// Set when a bound other than depth was reached.
     stopped: bool,
+    /// Set when what was explored has to be explored again.
+    pub is_stale: bool,
     runs: u64,
     blocked_runs: u64,
     joined_runs: u64,
@@ -88,6 +90,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             start: 0,
             bound: None,
             stopped: false,
+            is_stale: false,
             runs: 0,
             blocked_runs: 0,
             joined_runs: 0,
@@ -113,7 +116,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// Whether there is nothing more to do.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.stopped || self.judge.is_over()
+        self.stopped || self.is_stale || self.judge.is_over()
     }
 
     /// Whether the run is as long as it may be.
@@ -205,6 +208,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             return Ok(());
         }
         self.runs += 1;
+        self.is_stale |= self.machine.is_stale();
         if is_cut {
             self.bound.get_or_insert(Bound::Depth);
             self.judge.cut(&mut self.machine)?;
@@ -338,12 +342,12 @@ impl<'a, M: Machine> Explorer<'a, M> {
             blocked_runs: Some(self.blocked_runs),
             joined_runs: self.unique_states.map(|_| self.joined_runs),
             unique_states: self.unique_states,
-            handler_executions: Some(costs.handler_executions),
-            guard_executions: Some(costs.guard_executions),
-            local_states: Some(costs.local_states),
-            local_events: Some(costs.local_events),
+            handler_executions: costs.map(|costs| costs.handler_executions),
+            guard_executions: costs.map(|costs| costs.guard_executions),
+            local_states: costs.map(|costs| costs.local_states),
+            local_events: costs.map(|costs| costs.local_events),
             depth: Some(self.deepest as u64),
-            user_time: Some(std::time::Duration::from_nanos(costs.user_nanos)),
+            user_time: costs.map(|costs| std::time::Duration::from_nanos(costs.user_nanos)),
             ..Statistics::default()
         };
         let stopped_early = self.judge.violation.is_none() && self.judge.nothing_left();

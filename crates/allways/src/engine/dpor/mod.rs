@@ -87,6 +87,24 @@ pub(crate) fn search<N: Node>(
     Ok(findings)
 }
 
+/// Explores a machine.
+pub(crate) fn search_machine<M: Machine>(
+    mut machine: M,
+    reduction: Reduction,
+    budget: &Budget,
+) -> Result<(Findings, M), Error> {
+    loop {
+        let mut explorer = Explorer::new(machine, budget, reduction.passes_by());
+        explore(&mut explorer, reduction)?;
+        let is_stale = explorer.is_stale && !explorer.judge.is_over();
+        let (findings, back) = explorer.finish();
+        if !is_stale {
+            return Ok((findings, back));
+        }
+        machine = back;
+    }
+}
+
 /// Explores everything from every start.
 fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> Result<(), Error> {
     for start in 0..explorer.machine.starts() {

@@ -350,8 +350,8 @@ impl Machine for Handlers<'_> {
         }
     }
 
-    fn costs(&self) -> Costs {
-        self.memo.space.costs()
+    fn costs(&self) -> Option<Costs> {
+        Some(self.memo.space.costs())
     }
 
     fn bytes(&self) -> u64 {

@@ -12,6 +12,7 @@
 //!
 //! [`Handlers`](handlers::Handlers) is the machine for systems of handlers.
 
+pub(crate) mod check;
 pub(crate) mod elsewhere;
 pub(crate) mod footprint;
 pub(crate) mod handlers;
@@ -25,6 +26,7 @@ use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
 use crate::outcome::Cause;
+use crate::outcome::story::Story;
 use crate::space::Costs;
 use footprint::{Footprint, Footprints};
 
@@ -167,6 +169,12 @@ pub trait Machine {
         into: &mut Vec<u32>,
     ) -> Result<Elsewhere, Error>;
 
+    /// Whether something was learnt since this was last asked that changes footprints: what was explored so far has to be
+    /// explored again.
+    fn is_stale(&mut self) -> bool {
+        false
+    }
+
     /// Writes down the present state, in place of what is in `into`. Where two runs from one start have led to equal keys, the same can
     /// happen, and lead to equal keys again.
     fn key(&mut self, into: &mut Vec<u32>);
@@ -214,9 +222,31 @@ pub trait Machine {
         Ok(None)
     }
 
-    /// What user code has cost so far.
-    fn costs(&self) -> Costs;
+    /// What user code has cost so far, if that is known.
+    fn costs(&self) -> Option<Costs>;
 
     /// Roughly the bytes in use.
     fn bytes(&self) -> u64;
+}
+
+/// A machine whose runs are told to people.
+pub trait Told: Machine {
+    /// What an event of a run that was kept stands for now, if that can happen.
+    fn transition(&mut self, event: &RunEvent) -> Result<Option<Transition>, Error>;
+
+    /// The run in full, without what its end shows.
+    fn story(&mut self) -> Result<Story, Error>;
+
+    /// What each process has to do with what went wrong at the end of the run, in the order of [`Story::nodes`]: empty for
+    /// those that have nothing to do with it.
+    fn reads(&mut self) -> Result<Vec<String>, Error>;
+}
+
+/// What makes machines that are all the same: one for each thread that explores.
+pub trait Machines: Send + Sync {
+    /// The machine.
+    type Machine: Told;
+
+    /// Makes one.
+    fn make(&self) -> Result<Self::Machine, Error>;
 }

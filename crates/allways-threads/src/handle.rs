@@ -1,0 +1,62 @@
+//! What makes an object one of a check: its number, if it was made by a thread under control.
+
+use crate::runtime::op::{Kind, Op};
+use crate::runtime::{Granted, access, current};
+use std::panic::Location;
+
+/// The number of an object, and the run that it belongs to. Zero runs mean that it was made outside of a check, where all that is asked of it
+/// is this one comparison.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle {
+    epoch: u32,
+    object: u32,
+}
+
+impl Handle {
+    /// Of an object that is being made.
+    #[inline]
+    pub fn new(what: &'static str, at: &'static Location<'static>, initial: Option<u64>) -> Self {
+        match current() {
+            None => Handle { epoch: 0, object: 0 },
+            Some(runtime) => {
+                Handle { epoch: runtime.epoch, object: runtime.make(what, at, initial) }
+            }
+        }
+    }
+
+    /// Whether it was made in a check.
+    #[inline]
+    pub fn is_under_control(&self) -> bool {
+        self.epoch != 0
+    }
+
+    /// The number of an object that was made in a check.
+    #[inline]
+    pub fn object(&self) -> u32 {
+        if let Some(runtime) = current()
+            && runtime.epoch != self.epoch
+        {
+            stale()
+        }
+        self.object
+    }
+
+    /// The number of an object, if it was made in a check.
+    #[inline]
+    pub fn controlled(&self) -> Option<u32> {
+        self.is_under_control().then(|| self.object())
+    }
+
+    /// The thread that runs is about to access it.
+    #[inline]
+    pub fn access(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
+        access(Op { kind, object: self.object(), argument, at })
+    }
+}
+
+#[cold]
+fn stale() -> ! {
+    panic!(
+        "something that was made in one run of a check is used in another; make it inside of the closure that is checked"
+    )
+}

@@ -1,0 +1,297 @@
+//! The threads of a system as a [machine](allways::machine): what a stateless engine explores.
+//!
+//! A process of the machine is a thread, a step of it is an [access](crate::runtime::op) to something shared, with all that the thread
+//! does until the next one. Going back forgets events, and the threads live through the rest of the run anew when they are needed
+//! the next time; so a whole exploration starts each run once.
+
+use crate::runtime::op::{Kind, NONE, Op};
+use crate::runtime::rules::{Can, Look};
+use crate::runtime::{Main, Runtime};
+use crate::words;
+use allways::machine::{
+    Blockers, Costs, Elsewhere, Footprints, Machine, Performed, Process, Reach, Reading,
+    Told, Transition,
+};
+use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
+use std::sync::Arc;
+
+/// Threads, led along a run.
+pub(crate) struct Threads {
+    pub runtime: Box<Runtime>,
+    last: u32,
+}
+
+impl Threads {
+    pub fn new(mains: Arc<[Main]>, stack_size: usize) -> Self {
+        Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE }
+    }
+
+    /// What a thread would do next without some events: one of them, or what it is about to do.
+    fn next_op(&self, thread: u32, without: &[u32]) -> Option<Op> {
+        let entries = &self.runtime.log.entries;
+        let first = without.iter().find(|&&event| entries[event as usize].thread == thread);
+        match first {
+            Some(&event) => Some(entries[event as usize].op),
+            None => self.runtime.pending(thread),
+        }
+    }
+
+    /// Another thread that is about to access the same cell, where that must not be.
+    fn race(&self, thread: u32, op: &Op) -> Option<(u32, Op)> {
+        if !matches!(op.kind, Kind::RaceRead | Kind::RaceWrite) {
+            return None;
+        }
+        let others = self.runtime.present.iter().filter(|&&other| other != thread);
+        others.filter_map(|&other| Some((other, self.runtime.pending(other)?))).find(
+            |(_, pending)| {
+                pending.object == op.object
+                    && matches!(pending.kind, Kind::RaceRead | Kind::RaceWrite)
+                    && (pending.kind == Kind::RaceWrite || op.kind == Kind::RaceWrite)
+            },
+        )
+    }
+
+    /// Sees whether a thread waits for what it has itself.
+    fn look_for_double_lock(&mut self, thread: u32) {
+        let Some(op) = self.runtime.pending(thread) else { return };
+        if !matches!(op.kind, Kind::Lock | Kind::Read | Kind::Write) {
+            return;
+        }
+        if let Some(Look::Hindered(held)) = self.runtime.look(thread)
+            && self.runtime.log.entries[held as usize].thread == thread
+        {
+            self.runtime.double_lock(op.object, op.at, held);
+        }
+    }
+
+    fn internal(what: &str) -> Error {
+        Error::Internal(what.to_owned())
+    }
+
+    /// How a thread can go on now.
+    fn can(&mut self, thread: u32) -> Result<(Op, Can), Error> {
+        let op = self.runtime.pending(thread);
+        match (op, self.runtime.look(thread)) {
+            (Some(op), Some(Look::Can(can))) => Ok((op, can)),
+            _ => Err(Self::internal("a thread was to go on that cannot")),
+        }
+    }
+}
+
+fn event(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+impl Machine for Threads {
+    fn starts(&self) -> usize {
+        1
+    }
+
+    fn restart(&mut self, _: usize) -> Result<(), Error> {
+        self.runtime.go_back(0);
+        self.last = NONE;
+        self.runtime.live()
+    }
+
+    fn start_number(&self) -> usize {
+        0
+    }
+
+    fn len(&self) -> usize {
+        self.runtime.log.len()
+    }
+
+    fn go_back(&mut self, len: usize) -> Result<(), Error> {
+        self.runtime.go_back(len);
+        self.last = self.runtime.log.entries.last().map_or(NONE, |entry| entry.thread);
+        Ok(())
+    }
+
+    fn possible(&mut self, into: &mut Vec<Transition>) -> Result<bool, Error> {
+        self.runtime.live()?;
+        into.clear();
+        if self.runtime.failure.is_some() {
+            return Ok(false);
+        }
+        // The thread that has just run comes first: runs that switch rarely are easier to read.
+        let add = |runtime: &mut Runtime, process: Process, into: &mut Vec<Transition>| {
+            if let Some(Look::Can(can)) = runtime.look(process) {
+                let all = 0..can.alternatives;
+                into.extend(all.map(|alternative| Transition { process, alternative }));
+            }
+        };
+        if self.last != NONE {
+            add(&mut self.runtime, self.last, into);
+        }
+        for index in 0..self.runtime.present.len() {
+            let thread = self.runtime.present[index];
+            if thread != self.last {
+                add(&mut self.runtime, thread, into);
+            }
+        }
+        Ok(!into.is_empty())
+    }
+
+    fn blocked(&mut self, into: &mut Vec<Process>) -> Result<(), Error> {
+        self.runtime.live()?;
+        into.clear();
+        for index in 0..self.runtime.present.len() {
+            let thread = self.runtime.present[index];
+            if matches!(self.runtime.look(thread), Some(Look::Hindered(_) | Look::Blocked)) {
+                into.push(thread);
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, transition: Transition) -> Result<Performed, Error> {
+        self.runtime.live()?;
+        let Transition { process, alternative } = transition;
+        let (op, can) = self.can(process)?;
+        let race = self.race(process, &op);
+        self.runtime.perform(process, alternative, &op, &can);
+        self.last = process;
+        if let Some((other, pending)) = race {
+            let message = words::race(&self.runtime, (process, &op), (other, &pending));
+            self.runtime.fail(Cause::Trouble(Trouble::DataRace), message);
+        }
+        self.look_for_double_lock(process);
+        if let Some(error) = &self.runtime.error {
+            return Err(error.clone());
+        }
+        Ok(Performed {
+            footprint: can.footprint,
+            is_only: can.alternatives == 1,
+            created_by: event(can.created_by),
+            released_by: event(can.released_by),
+            moved: None,
+            fed: false,
+            is_fault: false,
+            failed: self.runtime.failure.is_some(),
+        })
+    }
+
+    fn footprints(&self) -> &Footprints {
+        &self.runtime.touching.footprints
+    }
+
+    fn elsewhere(
+        &mut self,
+        process: Process,
+        without: &[u32],
+        into: &mut Vec<u32>,
+    ) -> Result<Elsewhere, Error> {
+        self.runtime.live()?;
+        into.clear();
+        let Some(op) = self.next_op(process, without) else {
+            return Ok(Elsewhere::Blocked(Blockers::of(&[])));
+        };
+        Ok(match self.runtime.rules(without).look(process, &op) {
+            Look::Can(can) => {
+                into.extend(0..can.alternatives);
+                let needed = [can.created_by, can.released_by].into_iter();
+                let last = needed.filter_map(event).max();
+                Elsewhere::Possible(can.footprint, last)
+            }
+            Look::Hindered(by) => Elsewhere::Hindered(by as usize),
+            Look::Blocked => Elsewhere::Blocked(Blockers::of(&[])),
+        })
+    }
+
+    fn is_stale(&mut self) -> bool {
+        self.runtime.population.names.take_stale()
+    }
+
+    fn key(&mut self, into: &mut Vec<u32>) {
+        into.clear();
+    }
+
+    fn reach(&self, _: Process) -> Reach {
+        Reach { touches: None, creator: None }
+    }
+
+    fn is_withheld(&mut self) -> bool {
+        false
+    }
+
+    fn readings(&self) -> &[Reading] {
+        &[]
+    }
+
+    fn places(&self) -> usize {
+        0
+    }
+
+    fn view(&mut self, _: usize, _: usize) -> u32 {
+        0
+    }
+
+    fn observed(&self, _: usize) -> u32 {
+        0
+    }
+
+    fn test(&mut self, _: usize, _: &[u32]) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    fn conjunct_counts(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn conjuncts(&mut self, _: usize, _: &[u32]) -> Result<u64, Error> {
+        Ok(0)
+    }
+
+    fn describe(&mut self, event: usize) -> Result<RunEvent, Error> {
+        self.runtime.live()?;
+        let entry = self.runtime.log.entries[event];
+        let node = self.runtime.present.iter().position(|&thread| thread == entry.thread);
+        let choices = if words::chooses(&entry) { vec![entry.alternative] } else { Vec::new() };
+        let what = words::event(&self.runtime, event);
+        Ok(RunEvent { kind: RunEventKind::Thread, node, from: None, what, choices })
+    }
+
+    fn failure(&mut self) -> Result<(Cause, String), Error> {
+        let nothing = || Self::internal("a step that went wrong did not");
+        self.runtime.failure.clone().ok_or_else(nothing)
+    }
+
+    fn wrong_end(&mut self) -> Result<Option<(Cause, String)>, Error> {
+        if self.runtime.failure.is_some() {
+            return Ok(self.runtime.failure.clone());
+        }
+        Ok(words::wrong_end(&mut self.runtime))
+    }
+
+    fn costs(&self) -> Option<Costs> {
+        None
+    }
+
+    fn bytes(&self) -> u64 {
+        self.runtime.touching.footprints.bytes() + (self.runtime.log.entries.capacity() * 96) as u64
+    }
+}
+
+impl Told for Threads {
+    fn transition(&mut self, event: &RunEvent) -> Result<Option<Transition>, Error> {
+        self.runtime.live()?;
+        let Some(&process) = event.node.and_then(|node| self.runtime.present.get(node)) else {
+            return Ok(None);
+        };
+        let alternative = event.choices.first().copied().unwrap_or(0);
+        let can = match self.runtime.look(process) {
+            Some(Look::Can(can)) => alternative < can.alternatives,
+            _ => false,
+        };
+        Ok(can.then_some(Transition { process, alternative }))
+    }
+
+    fn reads(&mut self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn story(&mut self) -> Result<Story, Error> {
+        self.runtime.live()?;
+        Ok(words::story(&mut self.runtime))
+    }
+}

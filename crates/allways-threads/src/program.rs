@@ -1,0 +1,157 @@
+//! What is checked: processes, each with threads of its own.
+
+use crate::machine::Threads;
+use crate::runtime::Main;
+use allways::machine::{self, Machines};
+use allways::{Error, Options, Outcome};
+use std::sync::Arc;
+
+/// The stack of a thread, unless the program says otherwise.
+const STACK_SIZE: usize = 1 << 20;
+
+/// Processes that are run every way they can run.
+///
+/// ```
+/// use allways_threads::{Program, sync::{Arc, Mutex}, thread};
+///
+/// let outcome = Program::new(|| {
+///     let counter = Arc::new(Mutex::new(0));
+///     let threads = [1, 2].map(|n| {
+///         let counter = Arc::clone(&counter);
+///         thread::spawn(move || *counter.lock().unwrap() += n)
+///     });
+///     threads.map(|thread| thread.join().unwrap());
+///     assert_eq!(*counter.lock().unwrap(), 3);
+/// })
+/// .check();
+/// assert!(outcome.assert_holds().complete);
+/// assert_eq!(outcome.statistics.runs, Some(2));
+/// ```
+pub struct Program {
+    mains: Vec<Main>,
+    stack_size: usize,
+}
+
+impl Program {
+    /// A program of one process, whose main thread does this.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// assert!(Program::new(|| ()).check().complete);
+    /// ```
+    pub fn new(main: impl Fn() + Send + Sync + 'static) -> Self {
+        Program { mains: Vec::new(), stack_size: STACK_SIZE }.process("main", main)
+    }
+
+    /// A program of no process as yet.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// let program = Program::of_processes().process("client", || ()).process("server", || ());
+    /// assert!(program.check().complete);
+    /// ```
+    pub fn of_processes() -> Self {
+        Program { mains: Vec::new(), stack_size: STACK_SIZE }
+    }
+
+    /// Adds a process: its name, and what its main thread does.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// assert!(Program::of_processes().process("client", || ()).check().complete);
+    /// ```
+    #[must_use]
+    pub fn process(
+        mut self,
+        name: impl Into<String>,
+        main: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        self.mains.push(Main { name: name.into(), body: Box::new(main), serves: false });
+        self
+    }
+
+    /// Adds a process that is there for others: its threads may wait for ever, and need not be joined.
+    ///
+    /// ```
+    /// use allways_threads::{Program, thread};
+    /// let program = Program::new(|| ()).server("server", thread::park);
+    /// assert!(program.check().complete);
+    /// ```
+    #[must_use]
+    pub fn server(
+        mut self,
+        name: impl Into<String>,
+        main: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        self.mains.push(Main { name: name.into(), body: Box::new(main), serves: true });
+        self
+    }
+
+    /// How large the stack of each thread is, in bytes; a mebibyte unless set.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// assert!(Program::new(|| ()).stack_size(1 << 16).check().complete);
+    /// ```
+    #[must_use]
+    pub fn stack_size(self, stack_size: usize) -> Self {
+        Program { stack_size, ..self }
+    }
+
+    /// Checks the program with the default options, as the environment changes them.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// assert!(Program::new(|| ()).check().complete);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With one clear sentence if the program cannot be checked. A violation is not a panic: see [`Outcome::assert_holds`].
+    #[track_caller]
+    pub fn check(self) -> Outcome {
+        match Options::from_env().and_then(|options| self.try_check(&options)) {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Checks the program.
+    ///
+    /// ```
+    /// use allways::Options;
+    /// use allways_threads::Program;
+    /// assert!(Program::new(|| ()).try_check(&Options::default()).unwrap().complete);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the options make no sense, or a thread hides something from the checker.
+    pub fn try_check(self, options: &Options) -> Result<Outcome, Error> {
+        self.checkable().check(options)
+    }
+
+    fn checkable(self) -> Checked {
+        Checked { mains: self.mains.into(), stack_size: self.stack_size }
+    }
+}
+
+/// A program that is complete.
+struct Checked {
+    mains: Arc<[Main]>,
+    stack_size: usize,
+}
+
+impl Checked {
+    fn check(&self, options: &Options) -> Result<Outcome, Error> {
+        machine::check(self, options)
+    }
+}
+
+impl Machines for Checked {
+    type Machine = Threads;
+
+    fn make(&self) -> Result<Threads, Error> {
+        Ok(Threads::new(Arc::clone(&self.mains), self.stack_size))
+    }
+}

@@ -1,0 +1,626 @@
+//! The threads of a run, on one thread of the operating system.
+//!
+//! Each thread is a coroutine with a stack of its own. It runs until it is about to access something shared, says
+//! [what](op::Op) that is and stops; whoever [leads](crate::machine) the run lets it go on. What it does until then is its own
+//! business and takes part in the event that let it go on; a thread that is spawned runs to its first access
+//! in the same event. A run is repeated by starting again and letting the same threads go on in the same order.
+//!
+//! # Safety
+//!
+//! [`current`] points to the runtime that is running threads on this thread of the operating system, from
+//! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
+//! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
+
+pub(crate) mod log;
+pub(crate) mod names;
+pub(crate) mod op;
+pub(crate) mod rules;
+mod thread;
+
+use allways::machine::quietly;
+use allways::{Cause, Error, Trouble};
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+use log::{Cut, Entry, Log};
+use names::Names;
+use op::{Kind, NONE, Op};
+use rules::{Can, Known, Look, Rules, Touching};
+use std::cell::Cell;
+use std::panic::{Location, resume_unwind};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use thread::Thread;
+
+/// So often a thread may catch what ends it, before it is given up.
+const MAX_CAUGHT: u32 = 1_000;
+
+/// A process: what it is called, and what its main thread does.
+pub(crate) struct Main {
+    pub name: String,
+    pub body: Box<dyn Fn() + Send + Sync>,
+    /// Whether it is there for others: its threads may wait for ever.
+    pub serves: bool,
+}
+
+/// What is known of an object in this run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Made {
+    pub what: &'static str,
+    pub at: Option<&'static Location<'static>>,
+    pub initial: Option<u64>,
+    /// Of a channel: its senders, and the events that made them.
+    pub senders: Vec<(u32, u32)>,
+}
+
+/// Threads and objects.
+#[derive(Default)]
+pub(crate) struct Population {
+    pub names: Names,
+    pub threads: Vec<Thread>,
+    pub made: Vec<Made>,
+}
+
+impl Known for Population {
+    fn initial(&self, object: u32) -> Option<u64> {
+        self.made.get(object as usize)?.initial
+    }
+
+    fn is_tried(&self, object: u32) -> bool {
+        self.names.is_tried(object)
+    }
+
+    fn part(&mut self, object: u32, part: u64) -> u32 {
+        self.names.part(object, part)
+    }
+
+    fn senders(&self, channel: u32) -> &[(u32, u32)] {
+        self.made.get(channel as usize).map_or(&[], |made| &made.senders)
+    }
+
+    fn ended_at_once(&self, thread: u32) -> bool {
+        let thread = &self.threads[thread as usize];
+        thread.has_ended && thread.steps == 0
+    }
+
+    fn born(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].born
+    }
+}
+
+/// All threads of a system, and the run that they have made.
+pub(crate) struct Runtime {
+    mains: Arc<[Main]>,
+    /// Counts runs: what was made in another one is not of this one.
+    pub epoch: u32,
+    pub population: Population,
+    pub log: Log,
+    pub touching: Touching,
+    /// The threads of this run, in the order in which they came.
+    pub present: Vec<u32>,
+    /// Those that have not begun.
+    newborn: Vec<u32>,
+    /// The one that runs.
+    running: u32,
+    /// The event in which it runs.
+    event: u32,
+    alternative: u32,
+    /// Whether the run is over, and its threads are to end.
+    is_ending: bool,
+    /// What went wrong in the run.
+    pub failure: Option<(Cause, String)>,
+    /// What keeps the check from going on.
+    pub error: Option<Error>,
+    stacks: Vec<DefaultStack>,
+    stack_size: usize,
+    /// How many events of the log have happened to the threads.
+    lived: usize,
+    /// Whether what happens has happened before.
+    is_repeating: bool,
+    /// The objects of this run, in the order in which they were made.
+    pub made: Vec<u32>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*mut Runtime> = const { Cell::new(null_mut()) };
+}
+
+/// The runtime whose thread is running, if one is.
+#[inline]
+pub(crate) fn current() -> Option<&'static mut Runtime> {
+    // Safety: see above. Callers use the reference up before anything switches.
+    unsafe { CURRENT.get().as_mut() }
+}
+
+/// What a thread that goes on is told.
+#[derive(Clone, Copy)]
+pub(crate) struct Granted {
+    /// The event that this is.
+    pub event: u32,
+    pub alternative: u32,
+    pub succeeded: bool,
+    pub value: u64,
+    /// Whether the thread is to end, and is cleaning up: nothing was decided.
+    pub is_ending: bool,
+}
+
+/// Why a thread ends that has not come to its end.
+struct Ending;
+
+/// A thread is about to do something, and goes on when it may.
+pub(crate) fn access(op: Op) -> Granted {
+    let Some(runtime) = current() else { outside(&op) };
+    if runtime.is_ending || std::thread::panicking() {
+        return runtime.access_at_the_end();
+    }
+    let thread = &mut runtime.population.threads[runtime.running as usize];
+    thread.pending = Some(op);
+    let yielder = thread.yielder;
+    // Safety: the yielder belongs to the coroutine that is running, which lives as long as it runs.
+    unsafe { (*yielder).suspend(()) };
+    let Some(runtime) = current() else { outside(&op) };
+    if runtime.is_ending {
+        return runtime.access_at_the_end();
+    }
+    let entry = &runtime.log.entries[runtime.event as usize];
+    Granted {
+        event: runtime.event,
+        alternative: runtime.alternative,
+        succeeded: entry.succeeded,
+        value: entry.value,
+        is_ending: false,
+    }
+}
+
+#[cold]
+fn outside(op: &Op) -> ! {
+    let at = op.at;
+    panic!(
+        "{at}: something that was made in a check is used by a thread that the check does not control"
+    )
+}
+
+impl Runtime {
+    pub fn new(mains: Arc<[Main]>, stack_size: usize) -> Self {
+        Runtime {
+            mains,
+            epoch: 0,
+            population: Population::default(),
+            log: Log::default(),
+            touching: Touching::default(),
+            present: Vec::new(),
+            newborn: Vec::new(),
+            running: NONE,
+            event: NONE,
+            alternative: 0,
+            is_ending: false,
+            failure: None,
+            error: None,
+            stacks: Vec::new(),
+            stack_size,
+            lived: usize::MAX,
+            is_repeating: false,
+            made: Vec::new(),
+        }
+    }
+
+    /// What is decided by the rules in the state that the run without these events leads to.
+    pub fn rules<'a>(&'a mut self, without: &'a [u32]) -> Rules<'a, Population> {
+        Rules {
+            cut: Cut { log: &self.log, without },
+            known: &mut self.population,
+            touching: &mut self.touching,
+        }
+    }
+
+    /// What a thread is about to do.
+    pub fn pending(&self, thread: u32) -> Option<Op> {
+        let thread = &self.population.threads[thread as usize];
+        thread.pending.filter(|_| !thread.has_ended)
+    }
+
+    /// Whether and how a thread can go on now.
+    pub fn look(&mut self, thread: u32) -> Option<Look> {
+        let op = self.pending(thread)?;
+        Some(self.rules(&[]).look(thread, &op))
+    }
+
+    /// A process of the system.
+    pub fn process(&self, process: u32) -> &Main {
+        &self.mains[process as usize]
+    }
+
+    // What threads do while they run.
+
+    /// An access of a thread that is to end, or panics.
+    #[cold]
+    fn access_at_the_end(&mut self) -> Granted {
+        if !std::thread::panicking() {
+            // It was stopped, or has caught what ends it.
+            resume_unwind(Box::new(Ending));
+        }
+        let (event, alternative) = (NONE, 0);
+        Granted { event, alternative, succeeded: true, value: 0, is_ending: true }
+    }
+
+    /// Whether threads are ending, or the one that runs panics.
+    pub fn is_cleaning_up(&self) -> bool {
+        self.is_ending || std::thread::panicking()
+    }
+
+    /// The thread that runs.
+    pub fn running(&self) -> u32 {
+        self.running
+    }
+
+    pub fn running_thread(&mut self) -> &mut Thread {
+        &mut self.population.threads[self.running as usize]
+    }
+
+    /// A new object of the thread that runs.
+    #[inline]
+    pub fn make(
+        &mut self,
+        what: &'static str,
+        at: &'static Location<'static>,
+        initial: Option<u64>,
+    ) -> u32 {
+        let thread = &mut self.population.threads[self.running as usize];
+        let index = thread.objects;
+        thread.objects += 1;
+        let object = self.population.names.object(self.running, index);
+        if object as usize >= self.population.made.len() {
+            self.population.made.resize(object as usize + 1, Made::default());
+        }
+        let made = &mut self.population.made[object as usize];
+        made.what = what;
+        made.at = Some(at);
+        made.initial = initial;
+        made.senders.clear();
+        self.made.push(object);
+        object
+    }
+
+    /// A new sender of a channel.
+    pub fn add_sender(&mut self, channel: u32, sender: u32) {
+        let event = self.event;
+        self.population.made[channel as usize].senders.push((sender, event));
+    }
+
+    /// The value of an atomic after the event at hand.
+    #[inline]
+    pub fn report(&mut self, value: u64) {
+        if let Some(entry) = self.log.entries.get_mut(self.event as usize) {
+            if self.is_repeating && entry.value != value {
+                let difference = format!(
+                    "once it left {} in an atomic, and {value} when the same run was repeated",
+                    entry.value
+                );
+                self.diverge(difference);
+                return;
+            }
+            entry.value = value;
+        }
+    }
+
+    /// Somebody may change an atomic without an event, since nobody else has it.
+    pub fn lose_sight_of(&mut self, object: u32) {
+        self.population.made[object as usize].initial = None;
+    }
+
+    /// What an event took is given back, in the event at hand.
+    #[inline]
+    pub fn release(&mut self, taken: u32) {
+        let event = self.event;
+        self.log.release(taken, event);
+    }
+
+    /// Something went wrong in the thread that runs.
+    pub fn fail(&mut self, cause: Cause, message: String) {
+        if self.failure.is_none() {
+            self.failure = Some((cause, message));
+        }
+    }
+
+    /// Spawns a thread.
+    pub fn spawn(&mut self, name: Option<String>, body: Box<dyn FnOnce()>) -> u32 {
+        let parent = self.running;
+        let thread = &mut self.population.threads[parent as usize];
+        let (index, process) = (thread.children, thread.process);
+        thread.children += 1;
+        let child = self.population.names.child(parent, index);
+        self.create(child, parent, process, name, body);
+        child
+    }
+
+    fn create(
+        &mut self,
+        number: u32,
+        parent: u32,
+        process: u32,
+        name: Option<String>,
+        body: Box<dyn FnOnce()>,
+    ) {
+        let threads = &mut self.population.threads;
+        while threads.len() <= number as usize {
+            threads.push(Thread::default());
+        }
+        let stack = match self.stacks.pop() {
+            Some(stack) => stack,
+            None => match DefaultStack::new(self.stack_size) {
+                Ok(stack) => stack,
+                Err(error) => {
+                    let why = format!("there is no room for the stack of a thread: {error}");
+                    self.error.get_or_insert(Error::System(why));
+                    return;
+                }
+            },
+        };
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            if let Some(runtime) = current() {
+                runtime.running_thread().yielder = yielder;
+            }
+            let ended = quietly(body);
+            if let (Err(message), Some(runtime)) = (ended, current())
+                && !runtime.is_ending
+            {
+                runtime.fail(Cause::Panic, message);
+            }
+        });
+        threads[number as usize].begin(parent, process, name, self.event, coroutine);
+        self.present.push(number);
+        self.newborn.push(number);
+    }
+
+    // What the one who leads the threads does.
+
+    /// Gives up the run and starts again. Its events stay in the log, to be repeated.
+    fn start_again(&mut self) {
+        self.end_threads();
+        for number in std::mem::take(&mut self.present) {
+            self.population.threads[number as usize].forget();
+        }
+        self.epoch += 1;
+        self.made.clear();
+        (self.event, self.lived) = (NONE, 0);
+        self.failure = None;
+        let mains = Arc::clone(&self.mains);
+        for process in 0..mains.len() {
+            let mains = Arc::clone(&mains);
+            let number = self.population.names.root(process);
+            let body = Box::new(move || (mains[process].body)());
+            self.create(number, NONE, process as u32, None, body);
+        }
+        self.run_newborn();
+    }
+
+    /// Forgets all but the first so many events.
+    pub fn go_back(&mut self, len: usize) {
+        if len < self.log.len() {
+            self.log.truncate(len);
+            if self.lived > len {
+                self.lived = usize::MAX;
+            }
+        }
+    }
+
+    /// Lets the threads live through the run, unless they have.
+    pub fn live(&mut self) -> Result<(), Error> {
+        if self.lived == self.log.len() {
+            return Ok(());
+        }
+        if self.lived > self.log.len() {
+            self.start_again();
+        }
+        self.is_repeating = true;
+        while self.lived < self.log.len() && self.error.is_none() {
+            let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
+            match self.pending_of(thread) {
+                Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
+                other => self.diverged(thread, &op, other),
+            }
+        }
+        self.is_repeating = false;
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    fn pending_of(&self, thread: u32) -> Option<Op> {
+        let thread = self.population.threads.get(thread as usize)?;
+        thread.pending.filter(|_| thread.is_present && !thread.has_ended)
+    }
+
+    /// Lets a thread do what it is about to do, as the rules have it.
+    pub fn perform(&mut self, thread: u32, alternative: u32, op: &Op, can: &Can) {
+        let linked = self.rules(&[]).linked(op);
+        let event = self.log.len() as u32;
+        let mut value = can.value;
+        match op.kind {
+            Kind::Unlock | Kind::EndRead | Kind::EndWrite | Kind::Wait | Kind::OnceDone => {
+                self.log.release(op.argument as u32, event);
+            }
+            Kind::WokenOrLate if !can.succeeds => self.log.release(op.argument as u32, event),
+            Kind::NotifyOne | Kind::NotifyAll => {
+                let waiting = self.rules(&[]).waiting(op.object);
+                value = waiting.get(alternative as usize).map_or(u64::MAX, |&w| u64::from(w));
+                for (index, waited) in waiting.into_iter().enumerate() {
+                    if op.kind == Kind::NotifyAll || index == alternative as usize {
+                        self.log.release(waited, event);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.log.push(Entry {
+            thread,
+            alternative,
+            op: *op,
+            footprint: can.footprint,
+            linked,
+            before: NONE,
+            step_before: NONE,
+            released: NONE,
+            value,
+            succeeded: can.succeeds,
+            ends: false,
+        });
+        self.go_on(thread, alternative);
+    }
+
+    /// Lets a thread go on with the next event of the log.
+    fn go_on(&mut self, thread: u32, alternative: u32) {
+        self.event = self.lived as u32;
+        self.alternative = alternative;
+        self.lived += 1;
+        self.population.threads[thread as usize].steps += 1;
+        self.resume(thread);
+        let has_ended = self.population.threads[thread as usize].has_ended;
+        self.log.entries[self.event as usize].ends = has_ended;
+        self.run_newborn();
+    }
+
+    fn run_newborn(&mut self) {
+        let mut next = 0;
+        while next < self.newborn.len() && self.failure.is_none() {
+            let thread = self.newborn[next];
+            next += 1;
+            self.resume(thread);
+        }
+        self.newborn.clear();
+    }
+
+    /// Lets a thread run until it stops.
+    fn resume(&mut self, number: u32) {
+        let thread = &mut self.population.threads[number as usize];
+        let Some(mut coroutine) = thread.coroutine.take() else { return };
+        thread.pending = None;
+        let outer = std::mem::replace(&mut self.running, number);
+        let this: *mut Runtime = self;
+        let before = CURRENT.replace(this);
+        let result = coroutine.resume(());
+        CURRENT.set(before);
+        // Safety: the threads have stopped, and `this` is `self`.
+        let this = unsafe { &mut *this };
+        this.running = outer;
+        let thread = &mut this.population.threads[number as usize];
+        match result {
+            CoroutineResult::Yield(()) => thread.coroutine = Some(coroutine),
+            CoroutineResult::Return(()) => {
+                thread.has_ended = true;
+                this.stacks.push(coroutine.into_stack());
+            }
+        }
+    }
+
+    /// Ends all threads of a run that is given up.
+    fn end_threads(&mut self) {
+        self.newborn.clear();
+        let is_broken = self.failure.is_some() || self.error.is_some();
+        self.is_ending = true;
+        for index in 0..self.present.len() {
+            let number = self.present[index];
+            self.end_thread(number, is_broken);
+        }
+        self.is_ending = false;
+    }
+
+    /// Ends a thread: what it has on its stack is dropped, unless the run went wrong.
+    fn end_thread(&mut self, number: u32, is_broken: bool) {
+        for _ in 0..MAX_CAUGHT {
+            let thread = &mut self.population.threads[number as usize];
+            if thread.coroutine.is_none() || is_broken {
+                break;
+            }
+            if thread.coroutine.as_ref().is_some_and(|coroutine| !coroutine.started()) {
+                thread.coroutine = None;
+                break;
+            }
+            self.resume(number);
+        }
+        let thread = &mut self.population.threads[number as usize];
+        if let Some(mut coroutine) = thread.coroutine.take() {
+            // Safety: what is on the stack is never used again, and never dropped.
+            unsafe { coroutine.force_reset() };
+            self.stacks.push(coroutine.into_stack());
+        }
+    }
+
+    /// While threads are ending, one of them needs what another one has: that one ends first.
+    pub fn end_holder(&mut self, object: u32) {
+        let taken = |entry: &&Entry| entry.op.object == object && entry.released == NONE;
+        let holder = self.log.entries.iter().rev().find(taken).map(|entry| entry.thread);
+        if let Some(holder) = holder.filter(|&holder| holder != self.running) {
+            self.end_thread(holder, false);
+        }
+    }
+
+    // What threads hide from the checker.
+
+    #[cold]
+    fn diverged(&mut self, thread: u32, before: &Op, now: Option<Op>) {
+        let what = |op: &Op| format!("{:?} at {}", op.kind, op.at);
+        let now = now.map_or_else(|| "nothing more".to_owned(), |op| what(&op));
+        let difference =
+            format!("once it did {}, and {now} when the same run was repeated", what(before));
+        self.running = thread;
+        self.diverge(difference);
+        self.running = NONE;
+    }
+
+    #[cold]
+    fn diverge(&mut self, difference: String) {
+        let name = self.thread_name(self.running);
+        self.error.get_or_insert(Error::System(format!(
+            "thread `{name}` is not deterministic: {difference}; does it use a clock, random numbers or threads that are not allways_threads', or something that outlives a run?"
+        )));
+    }
+
+    // Names.
+
+    /// What a thread is called.
+    pub fn thread_name(&self, number: u32) -> String {
+        let Some(thread) = self.population.threads.get(number as usize) else {
+            return format!("thread {number}");
+        };
+        let process = &self.mains[thread.process as usize].name;
+        let alone = self.mains.len() == 1;
+        let own = match (&thread.name, thread.parent) {
+            (Some(name), _) => name.clone(),
+            (None, NONE) if !alone => return process.clone(),
+            (None, NONE) => "main".to_owned(),
+            (None, _) => format!("thread {number}"),
+        };
+        if alone { own } else { format!("{process}/{own}") }
+    }
+
+    /// What an object is called.
+    pub fn object_name(&self, object: u32) -> String {
+        match self.population.made.get(object as usize) {
+            Some(Made { what, at: Some(at), .. }) => {
+                let alike = |&&other: &&u32| {
+                    self.population.made[other as usize].at.is_some_and(|it| std::ptr::eq(it, *at))
+                };
+                let mut all = self.made.iter().filter(alike);
+                let place = all.clone().position(|&other| other == object);
+                match (all.nth(1), place) {
+                    (Some(_), Some(place)) => {
+                        format!("the {what} made at {}:{} (number {place})", at.file(), at.line())
+                    }
+                    _ => format!("the {what} made at {}:{}", at.file(), at.line()),
+                }
+            }
+            _ => format!("object {object}"),
+        }
+    }
+
+    /// A lock that a thread holds already and wants once more.
+    pub fn double_lock(&mut self, object: u32, at: &'static Location<'static>, held: u32) {
+        let name = self.object_name(object);
+        let since = self.log.entries[held as usize].op.at;
+        let message = format!("{name} is locked at {at} by the thread that has it since {since}");
+        self.fail(Cause::Trouble(Trouble::DoubleLock), message);
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.end_threads();
+    }
+}

@@ -1,0 +1,99 @@
+//! Numbers for threads and objects that mean the same in every run.
+//!
+//! A thread is the so manieth that its parent has spawned, an object the so manieth that a thread has made: so
+//! neither depends on the order of what is independent. Each gets a small number when it is met for
+//! the first time, and keeps it for the whole exploration.
+
+/// What is never forgotten.
+#[derive(Default)]
+pub(crate) struct Names {
+    /// For each thread, its children.
+    children: Vec<Vec<u32>>,
+    /// For each thread, the objects that it makes.
+    objects: Vec<Vec<u32>>,
+    /// For each object, its parts.
+    parts: Vec<Vec<u32>>,
+    /// For each object, whether somebody tries to take it.
+    tried: Vec<bool>,
+    roots: Vec<u32>,
+    /// Whether something was learnt that changes what is independent.
+    is_stale: bool,
+}
+
+impl Names {
+    fn new_thread(&mut self) -> u32 {
+        self.children.push(Vec::new());
+        self.objects.push(Vec::new());
+        self.children.len() as u32 - 1
+    }
+
+    fn new_object(&mut self) -> u32 {
+        self.parts.push(Vec::new());
+        self.tried.push(false);
+        self.parts.len() as u32 - 1
+    }
+
+    /// How many threads there are in all runs together.
+    pub fn threads(&self) -> usize {
+        self.children.len()
+    }
+
+    /// How many objects there are in all runs together.
+    pub fn objects(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The main thread of a process.
+    pub fn root(&mut self, process: usize) -> u32 {
+        while self.roots.len() <= process {
+            let thread = self.new_thread();
+            self.roots.push(thread);
+        }
+        self.roots[process]
+    }
+
+    /// The so manieth child of a thread.
+    pub fn child(&mut self, parent: u32, index: u32) -> u32 {
+        while self.children[parent as usize].len() <= index as usize {
+            let thread = self.new_thread();
+            self.children[parent as usize].push(thread);
+        }
+        self.children[parent as usize][index as usize]
+    }
+
+    /// The so manieth object that a thread makes.
+    #[inline]
+    pub fn object(&mut self, maker: u32, index: u32) -> u32 {
+        while self.objects[maker as usize].len() <= index as usize {
+            let object = self.new_object();
+            self.objects[maker as usize].push(object);
+        }
+        self.objects[maker as usize][index as usize]
+    }
+
+    /// A part of an object.
+    #[inline]
+    pub fn part(&mut self, object: u32, part: u64) -> u32 {
+        while self.parts[object as usize].len() as u64 <= part {
+            let new = self.new_object();
+            self.parts[object as usize].push(new);
+        }
+        self.parts[object as usize][part as usize]
+    }
+
+    pub fn is_tried(&self, object: u32) -> bool {
+        self.tried[object as usize]
+    }
+
+    /// Somebody tries to take a mutex.
+    pub fn try_to_take(&mut self, object: u32) {
+        if !std::mem::replace(&mut self.tried[object as usize], true) {
+            self.is_stale = true;
+        }
+    }
+
+    /// Whether something was learnt since this was last asked.
+    pub fn take_stale(&mut self) -> bool {
+        std::mem::take(&mut self.is_stale)
+    }
+}

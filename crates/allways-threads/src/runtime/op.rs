@@ -1,0 +1,115 @@
+//! What a thread is about to do, as data.
+//!
+//! A thread stops before each access to something shared and says what it wants: the kind of access, the
+//! object, and where in the source it is. All that the checker decides, it decides from this.
+
+use std::panic::Location;
+
+/// The kind of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Reads an atomic, or a cell.
+    Load,
+    /// Writes it, whatever it was.
+    Store,
+    /// Writes it, and gets what it was.
+    Swap,
+    /// Writes it if it is what was expected: the argument.
+    Exchange,
+    /// Reads a cell that nobody may write meanwhile.
+    RaceRead,
+    /// Writes a cell that nobody may access meanwhile.
+    RaceWrite,
+    /// Takes a mutex.
+    Lock,
+    /// Takes a mutex if it is free.
+    TryLock,
+    /// Gives a mutex back, where that is a step of its own. The argument is the event that took it.
+    Unlock,
+    /// Takes a lock together with other readers.
+    Read,
+    /// The same if there is no writer.
+    TryRead,
+    /// Gives it back. The argument is the event that took it.
+    EndRead,
+    /// Takes a lock alone.
+    Write,
+    /// The same if nobody has it.
+    TryWrite,
+    /// Gives it back. The argument is the event that took it.
+    EndWrite,
+    /// Begins to wait for a condition, and gives a mutex back: the argument is the event that took it.
+    Wait,
+    /// Was notified. The argument is the event with which it began to wait.
+    Woken,
+    /// Was notified, or has waited long enough. The argument is the event with which it began to wait.
+    WokenOrLate,
+    /// Wakes one of those who wait.
+    NotifyOne,
+    /// Wakes all who wait.
+    NotifyAll,
+    /// Arrives at a barrier. The argument is how many it takes to open it.
+    Arrive,
+    /// Leaves a barrier. The argument is the event with which it arrived.
+    Leave,
+    /// Begins what is done once, or finds it done.
+    Once,
+    /// Has done what is done once. The argument is the event that began it.
+    OnceDone,
+    /// Sends into a channel. The argument is its capacity, [`u64::MAX`] if there is none.
+    Send,
+    /// The same if there is room.
+    TrySend,
+    /// Waits until what it sent was received: the argument is how many have to be.
+    Sent,
+    /// Receives from a channel.
+    Receive,
+    /// The same if there is something.
+    TryReceive,
+    /// The same, or has waited long enough.
+    ReceiveOrLate,
+    /// One of the senders of a channel is gone.
+    DropSender,
+    /// The receiver of a channel is gone.
+    DropReceiver,
+    /// Waits for a thread to end: the argument.
+    Join,
+    /// Waits for a token.
+    Park,
+    /// Waits for a token, or long enough.
+    ParkOrLate,
+    /// Gives a token.
+    Unpark,
+    /// Chooses one of so many: the argument.
+    Choose,
+    /// Goes round in a loop in which it only reads; goes on when something of what it read has changed.
+    Spin,
+}
+
+impl Kind {
+    /// Whether it takes a mutex, if it succeeds.
+    pub fn takes(self) -> bool {
+        matches!(self, Kind::Lock | Kind::TryLock)
+    }
+}
+
+/// An access that a thread is about to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    pub kind: Kind,
+    pub object: u32,
+    pub argument: u64,
+    pub at: &'static Location<'static>,
+}
+
+impl Op {
+    pub fn is_same(&self, other: &Op) -> bool {
+        self.kind == other.kind
+            && self.object == other.object
+            && self.argument == other.argument
+            && std::ptr::eq(self.at, other.at)
+    }
+}
+
+/// No event, thread or object.
+pub(crate) const NONE: u32 = u32::MAX;

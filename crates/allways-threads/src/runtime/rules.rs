@@ -1,0 +1,531 @@
+//! Whether a thread can go on, how, and what it touches: the rules of each kind of access.
+//!
+//! The same rules are asked about the present and about cuts of the run, so they read everything off the
+//! [log](super::log). What an access *touches* is what decides about its result and what it decides about others:
+//!
+//! - Reads of an atomic commute. An exchange that fails is a read.
+//! - Taking a mutex writes it. Giving it back touches nothing: whoever takes it next comes after that event, since it was
+//!   *released* by it, and nobody can tell the difference between a mutex that is about to be given back and one that was.
+//!   That is not so for mutexes that somebody tries to take: there it is a step of its own that writes it.
+//! - Readers of a lock read it, when they take it and when they give it back; writers write it, and also those who try to be.
+//! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
+//!   on after that touches nothing, but was *created* by the notification.
+//! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
+//!   is the same message. That nothing is there to be received is known from the place and from all senders.
+//! - Joining a thread touches nothing, but was created by its last event.
+//!
+//! **Who hinders whom.** A mutex that is held can be taken in a smaller cut only if that lacks the event
+//! that took it. The same holds for each reader that keeps a writer out, and for the last one who has taken a message away
+//! or filled a channel. All else that keeps a thread from going on is something that has not happened, and will not
+//! have happened in any smaller cut.
+
+use super::log::{Cut, Entry};
+use super::op::{Kind, NONE, Op};
+use allways::machine::{Footprint, Footprints};
+
+/// Whether a thread can go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    Can(Can),
+    /// Not as long as there is this event.
+    Hindered(u32),
+    /// Not in this state, nor in one with fewer events.
+    Blocked,
+}
+
+/// How a thread can go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Can {
+    /// In so many ways.
+    pub alternatives: u32,
+    pub footprint: Footprint,
+    /// The event without which it could not.
+    pub created_by: u32,
+    /// Another one.
+    pub released_by: u32,
+    /// Whether it gets what it tries to.
+    pub succeeds: bool,
+    /// Which message, waiter and the like it is about.
+    pub value: u64,
+}
+
+/// What footprints stand for, and those that are met most often.
+#[derive(Default)]
+pub(crate) struct Touching {
+    pub footprints: Footprints,
+    reads: Vec<Footprint>,
+    writes: Vec<Footprint>,
+    nothing: Option<Footprint>,
+}
+
+impl Touching {
+    pub fn nothing(&mut self) -> Footprint {
+        *self.nothing.get_or_insert_with(|| self.footprints.intern(&[], &[]))
+    }
+
+    #[inline]
+    pub fn read(&mut self, object: u32) -> Footprint {
+        match self.reads.get(object as usize) {
+            Some(&known) if known != NONE => known,
+            _ => {
+                let footprint = self.footprints.intern(&[], &[object]);
+                keep(&mut self.reads, object, footprint)
+            }
+        }
+    }
+
+    #[inline]
+    pub fn write(&mut self, object: u32) -> Footprint {
+        match self.writes.get(object as usize) {
+            Some(&known) if known != NONE => known,
+            _ => {
+                let footprint = self.footprints.intern(&[object], &[]);
+                keep(&mut self.writes, object, footprint)
+            }
+        }
+    }
+}
+
+#[cold]
+fn keep(known: &mut Vec<Footprint>, object: u32, footprint: Footprint) -> Footprint {
+    let object = object as usize;
+    if object >= known.len() {
+        known.resize(object + 1, NONE);
+    }
+    known[object] = footprint;
+    footprint
+}
+
+/// What is known of objects beside what has happened to them.
+pub(crate) trait Known {
+    /// What an atomic was made with; `None` if it has been changed since, unseen.
+    fn initial(&self, object: u32) -> Option<u64>;
+    /// Whether giving this mutex back is a step of its own.
+    fn is_tried(&self, object: u32) -> bool;
+    /// A part of an object, which is an object of its own.
+    fn part(&mut self, object: u32, part: u64) -> u32;
+    /// The senders of a channel: which objects they are, and the events that made them.
+    fn senders(&self, channel: u32) -> &[(u32, u32)];
+    /// Whether a thread without events has ended.
+    fn ended_at_once(&self, thread: u32) -> bool;
+    /// The event that created a thread.
+    fn born(&self, thread: u32) -> u32;
+}
+
+/// Parts of a channel.
+pub(crate) mod part {
+    /// The order of the messages sent.
+    pub const TAIL: u64 = 0;
+    /// The order of the messages received.
+    pub const HEAD: u64 = 1;
+    /// Whether there is a receiver.
+    pub const RECEIVER: u64 = 2;
+    /// The first of the places for messages.
+    pub const PLACES: u64 = 3;
+}
+
+/// Looks at what a thread is about to do in a state.
+pub(crate) struct Rules<'a, K> {
+    pub cut: Cut<'a>,
+    pub known: &'a mut K,
+    pub touching: &'a mut Touching,
+}
+
+impl<K: Known> Rules<'_, K> {
+    /// Whether it can, and how.
+    #[inline]
+    pub fn look(&mut self, thread: u32, op: &Op) -> Look {
+        let mut look = self.rule(thread, op);
+        if let Look::Can(can) = &mut look
+            && self.cut.last_of(thread) == NONE
+        {
+            // Its first step: there is none without the one that created the thread.
+            let born = self.known.born(thread);
+            if can.created_by == NONE {
+                can.created_by = born;
+            } else if can.released_by == NONE {
+                can.released_by = born;
+            } else {
+                debug_assert_eq!(born, NONE, "three events without which a step could not be");
+            }
+        }
+        look
+    }
+
+    fn rule(&mut self, thread: u32, op: &Op) -> Look {
+        let object = op.object;
+        match op.kind {
+            Kind::Load | Kind::RaceRead => self.reads(object),
+            Kind::Store | Kind::Swap | Kind::RaceWrite | Kind::Unpark => self.writes(object),
+            Kind::Exchange => self.exchange(op),
+            Kind::Lock | Kind::TryLock => self.lock(op),
+            Kind::Unlock | Kind::EndWrite | Kind::OnceDone | Kind::DropSender => {
+                self.writes(object)
+            }
+            Kind::EndRead => self.reads(object),
+            Kind::Read | Kind::TryRead | Kind::Write | Kind::TryWrite => self.shared_lock(op),
+            Kind::Wait => self.wait(op),
+            Kind::Woken | Kind::WokenOrLate => self.woken(op),
+            Kind::NotifyOne | Kind::NotifyAll => self.notify(op),
+            Kind::Arrive => self.arrive(op),
+            Kind::Leave => self.leave(op),
+            Kind::Once => self.once(op),
+            Kind::Send | Kind::TrySend => self.send(thread, op),
+            Kind::Sent => self.sent(op),
+            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => self.receive(thread, op),
+            Kind::DropReceiver => {
+                let receiver = self.known.part(object, part::RECEIVER);
+                self.writes(receiver)
+            }
+            Kind::Join => self.join(op.argument as u32),
+            Kind::Park | Kind::ParkOrLate => self.park(op),
+            Kind::Choose => {
+                let footprint = self.touching.nothing();
+                can(Can { alternatives: op.argument as u32, ..simple(footprint) })
+            }
+            Kind::Spin => self.spin(thread, op),
+        }
+    }
+
+    fn reads(&mut self, object: u32) -> Look {
+        can(simple(self.touching.read(object)))
+    }
+
+    fn writes(&mut self, object: u32) -> Look {
+        can(simple(self.touching.write(object)))
+    }
+
+    /// What is in an atomic, if that is known.
+    fn value(&self, object: u32) -> Option<u64> {
+        let writes = |entry: &Entry| match entry.op.kind {
+            Kind::Store | Kind::Swap => true,
+            Kind::Exchange => entry.succeeded,
+            _ => false,
+        };
+        let last = self.cut.on(object).find(|(_, entry)| writes(entry));
+        last.map_or_else(|| self.known.initial(object), |(_, entry)| Some(entry.value))
+    }
+
+    fn exchange(&mut self, op: &Op) -> Look {
+        match self.value(op.object) {
+            Some(value) if value != op.argument => {
+                let footprint = self.touching.read(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            // What is not known may be what is expected.
+            _ => self.writes(op.object),
+        }
+    }
+
+    /// The event that holds a mutex, or the one that gave it back.
+    fn holder(&self, object: u32) -> Result<u32, u32> {
+        let taken = |entry: &Entry| entry.op.kind.takes() && entry.succeeded;
+        match self.cut.on(object).find(|(_, entry)| taken(entry)) {
+            None => Ok(NONE),
+            Some((event, entry)) => self.cut.released(entry).ok_or(event),
+        }
+    }
+
+    fn lock(&mut self, op: &Op) -> Look {
+        match self.holder(op.object) {
+            Ok(released_by) => {
+                let footprint = self.touching.write(op.object);
+                can(Can { released_by, ..simple(footprint) })
+            }
+            Err(_) if op.kind == Kind::TryLock => {
+                let footprint = self.touching.read(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            Err(holder) => Look::Hindered(holder),
+        }
+    }
+
+    fn shared_lock(&mut self, op: &Op) -> Look {
+        let writes = matches!(op.kind, Kind::Write | Kind::TryWrite);
+        let mut hindered = None;
+        for (event, entry) in self.cut.on(op.object) {
+            let of_writer = matches!(entry.op.kind, Kind::Write | Kind::TryWrite);
+            let of_reader = matches!(entry.op.kind, Kind::Read | Kind::TryRead);
+            let holds = entry.succeeded && self.cut.released(entry).is_none();
+            if holds && (of_writer || of_reader && writes) {
+                hindered = Some(event);
+                break;
+            }
+            // Nobody else had it then.
+            if of_writer && entry.succeeded {
+                break;
+            }
+        }
+        let tries = matches!(op.kind, Kind::TryRead | Kind::TryWrite);
+        match hindered {
+            Some(event) if !tries => Look::Hindered(event),
+            _ => {
+                // One who tries to write touches it also in vain: readers who give it back only read it.
+                let footprint = match writes {
+                    true => self.touching.write(op.object),
+                    false => self.touching.read(op.object),
+                };
+                can(Can { succeeds: hindered.is_none(), ..simple(footprint) })
+            }
+        }
+    }
+
+    fn wait(&mut self, op: &Op) -> Look {
+        let mutex = self.cut.entry(op.argument as u32).op.object;
+        match self.known.is_tried(mutex) {
+            true => {
+                let footprint = self.touching.footprints.intern(&[op.object, mutex], &[]);
+                can(simple(footprint))
+            }
+            false => self.writes(op.object),
+        }
+    }
+
+    fn woken(&mut self, op: &Op) -> Look {
+        let waited = self.cut.entry(op.argument as u32);
+        match self.cut.released(waited) {
+            Some(created_by) => {
+                let footprint = self.touching.nothing();
+                can(Can { created_by, ..simple(footprint) })
+            }
+            None if op.kind == Kind::WokenOrLate => {
+                let footprint = self.touching.write(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            None => Look::Blocked,
+        }
+    }
+
+    /// The events with which those began who wait for a condition, the first first.
+    pub fn waiting(&self, object: u32) -> Vec<u32> {
+        let waits = |&(_, entry): &(u32, &Entry)| {
+            entry.op.kind == Kind::Wait && self.cut.released(entry).is_none()
+        };
+        let mut all: Vec<u32> = self.cut.on(object).filter(waits).map(|(event, _)| event).collect();
+        all.reverse();
+        all
+    }
+
+    fn notify(&mut self, op: &Op) -> Look {
+        let waiting = self.waiting(op.object).len() as u32;
+        if waiting == 0 {
+            let footprint = self.touching.read(op.object);
+            return can(Can { succeeds: false, ..simple(footprint) });
+        }
+        let alternatives = if op.kind == Kind::NotifyAll { 1 } else { waiting };
+        let footprint = self.touching.write(op.object);
+        can(Can { alternatives, ..simple(footprint) })
+    }
+
+    fn arrive(&mut self, op: &Op) -> Look {
+        let arrived = self.cut.on(op.object).next().map_or(0, |(_, entry)| entry.value);
+        let footprint = self.touching.write(op.object);
+        can(Can { value: arrived + 1, ..simple(footprint) })
+    }
+
+    fn leave(&mut self, op: &Op) -> Look {
+        let arrived = self.cut.entry(op.argument as u32);
+        // The last one of those who are let through together.
+        let needed = arrived.value.div_ceil(arrived.op.argument) * arrived.op.argument;
+        let last = self.cut.on(op.object).find(|(_, entry)| entry.value <= needed);
+        match last {
+            Some((created_by, entry)) if entry.value == needed => {
+                let footprint = self.touching.nothing();
+                can(Can { created_by, ..simple(footprint) })
+            }
+            _ => Look::Blocked,
+        }
+    }
+
+    fn once(&mut self, op: &Op) -> Look {
+        let began = |entry: &Entry| entry.op.kind == Kind::Once && entry.succeeded;
+        match self.cut.on(op.object).find(|(_, entry)| began(entry)) {
+            None => self.writes(op.object),
+            Some((event, entry)) => match self.cut.released(entry) {
+                None => Look::Hindered(event),
+                // It was given up, so somebody else may begin it.
+                Some(by) if self.cut.entry(by).value == 0 => self.writes(op.object),
+                Some(_) => {
+                    let footprint = self.touching.read(op.object);
+                    can(Can { succeeds: false, ..simple(footprint) })
+                }
+            },
+        }
+    }
+
+    /// How many messages were put into a channel or taken out of it, and the last event that did so.
+    fn count(&mut self, channel: u32, part: u64) -> (u64, u32) {
+        let order = self.known.part(channel, part);
+        let last = self.cut.on(order).find(|(_, entry)| entry.succeeded);
+        last.map_or((0, NONE), |(event, entry)| (entry.value + 1, event))
+    }
+
+    /// The place of a message: in a channel with a capacity, later ones have the same.
+    fn place(&mut self, channel: u32, number: u64, capacity: u64) -> u32 {
+        let place = if capacity == u64::MAX { number } else { number % capacity.max(1) };
+        self.known.part(channel, part::PLACES + place)
+    }
+
+    /// Somebody else's event that is to blame, if there is one.
+    fn hindered_by(&self, event: u32, thread: u32) -> Look {
+        match event != NONE && self.cut.entry(event).thread != thread {
+            true => Look::Hindered(event),
+            false => Look::Blocked,
+        }
+    }
+
+    /// The channel of an operation that is linked to a part of it.
+    fn send(&mut self, thread: u32, op: &Op) -> Look {
+        let (channel, capacity) = (op.object, op.argument);
+        let receiver = self.known.part(channel, part::RECEIVER);
+        if self.cut.on(receiver).next().is_some() {
+            let footprint = self.touching.read(receiver);
+            return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
+        }
+        let (sent, last) = self.count(channel, part::TAIL);
+        let (received, _) = self.count(channel, part::HEAD);
+        // One that hands over to a receiver is put where it is taken from.
+        let room = capacity == u64::MAX || sent - received < capacity.max(1);
+        let place = self.place(channel, sent, capacity);
+        let tail = self.known.part(channel, part::TAIL);
+        match (room, op.kind) {
+            (true, _) => {
+                let footprint = self.touching.footprints.intern(&[tail, place], &[receiver]);
+                can(Can { value: sent, ..simple(footprint) })
+            }
+            (false, Kind::TrySend) => {
+                let footprint = self.touching.footprints.intern(&[], &[tail, place, receiver]);
+                can(Can { succeeds: false, value: sent, ..simple(footprint) })
+            }
+            (false, _) => self.hindered_by(last, thread),
+        }
+    }
+
+    /// Whether what was sent has been received, or never will be.
+    fn sent(&mut self, op: &Op) -> Look {
+        let receiver = self.known.part(op.object, part::RECEIVER);
+        let head = self.known.part(op.object, part::HEAD);
+        let taker = self
+            .cut
+            .on(head)
+            .find(|(_, entry)| entry.succeeded && entry.value + 1 == op.argument)
+            .map(|(event, _)| event);
+        match taker {
+            Some(created_by) => {
+                let footprint = self.touching.nothing();
+                can(Can { created_by, ..simple(footprint) })
+            }
+            None if self.cut.on(receiver).next().is_some() => {
+                let footprint = self.touching.footprints.intern(&[], &[receiver, head]);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            None => Look::Blocked,
+        }
+    }
+
+    fn receive(&mut self, thread: u32, op: &Op) -> Look {
+        let (channel, capacity) = (op.object, op.argument);
+        let (received, last) = self.count(channel, part::HEAD);
+        let (sent, _) = self.count(channel, part::TAIL);
+        let head = self.known.part(channel, part::HEAD);
+        let place = self.place(channel, received, capacity);
+        if sent > received {
+            let footprint = self.touching.footprints.intern(&[head, place], &[]);
+            return can(Can { value: received, ..simple(footprint) });
+        }
+        let mut touched = vec![head, place];
+        let mut is_over = true;
+        for &(sender, born) in self.known.senders(channel) {
+            if born == NONE || !self.cut.lacks(born) {
+                touched.push(sender);
+                is_over &= self.cut.on(sender).next().is_some();
+            }
+        }
+        match op.kind {
+            Kind::Receive if !is_over => self.hindered_by(last, thread),
+            _ => {
+                let footprint = self.touching.footprints.intern(&[], &touched);
+                let value = if is_over { u64::MAX } else { received };
+                can(Can { succeeds: false, value, ..simple(footprint) })
+            }
+        }
+    }
+
+    fn join(&mut self, thread: u32) -> Look {
+        let last = self.cut.last_of(thread);
+        let created_by = match last {
+            NONE if self.known.ended_at_once(thread) => NONE,
+            NONE => return Look::Blocked,
+            last if self.cut.entry(last).ends => last,
+            _ => return Look::Blocked,
+        };
+        let footprint = self.touching.nothing();
+        can(Can { created_by, ..simple(footprint) })
+    }
+
+    fn park(&mut self, op: &Op) -> Look {
+        let last = self.cut.on(op.object).next();
+        let has_token = last.is_some_and(|(_, entry)| entry.op.kind == Kind::Unpark);
+        match (has_token, op.kind) {
+            (true, _) => self.writes(op.object),
+            (false, Kind::ParkOrLate) => {
+                let footprint = self.touching.read(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            (false, _) => Look::Blocked,
+        }
+    }
+
+    /// The argument is the first event of the round. It goes on if something that was read in it is no longer as it was.
+    fn spin(&mut self, thread: u32, op: &Op) -> Look {
+        let mut event = self.cut.last_of(thread);
+        let mut touched = Vec::new();
+        let mut changed = false;
+        let len = self.cut.log.len() as u32;
+        while event != NONE && u64::from(event) >= op.argument {
+            let entry = self.cut.entry(event);
+            touched.extend_from_slice(self.touching.footprints.reads(entry.footprint));
+            changed |= (event + 1..len).filter(|&later| !self.cut.lacks(later)).any(|later| {
+                let later = self.cut.entry(later);
+                later.thread != thread
+                    && self.touching.footprints.conflict(later.footprint, entry.footprint)
+            });
+            event = entry.step_before;
+        }
+        match changed {
+            true => {
+                let footprint = self.touching.footprints.intern(&[], &touched);
+                can(simple(footprint))
+            }
+            false => Look::Blocked,
+        }
+    }
+
+    /// The object, or the part of it, with whose events one of this kind is linked.
+    pub fn linked(&mut self, op: &Op) -> u32 {
+        match op.kind {
+            Kind::Send | Kind::TrySend => self.known.part(op.object, part::TAIL),
+            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => {
+                self.known.part(op.object, part::HEAD)
+            }
+            Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
+            Kind::Sent | Kind::Join | Kind::Choose | Kind::Woken | Kind::Leave | Kind::Spin => NONE,
+            _ => op.object,
+        }
+    }
+}
+
+fn simple(footprint: Footprint) -> Can {
+    Can {
+        alternatives: 1,
+        footprint,
+        created_by: NONE,
+        released_by: NONE,
+        succeeds: true,
+        value: 0,
+    }
+}
+
+fn can(can: Can) -> Look {
+    Look::Can(can)
+}
