@@ -9,7 +9,7 @@ use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
 use crate::words;
 use allways::machine::{
-    Blockers, Costs, Elsewhere, Footprints, Machine, Performed, Process, Reach, Reading,
+    Blockers, Costs, Elsewhere, First, Footprints, Machine, Performed, Process, Reach, Reading,
     Told, Transition,
 };
 use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
@@ -26,13 +26,19 @@ impl Threads {
         Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE }
     }
 
-    /// What a thread would do next without some events: one of them, or what it is about to do.
-    fn next_op(&self, thread: u32, without: &[u32]) -> Option<Op> {
-        let entries = &self.runtime.log.entries;
-        let first = without.iter().find(|&&event| entries[event as usize].thread == thread);
-        match first {
-            Some(&event) => Some(entries[event as usize].op),
-            None => self.runtime.pending(thread),
+    /// What a thread would do next without some events, one of them or what it is about to do, and what it has come after then.
+    fn next_op(&self, thread: u32, without: &[u32]) -> Option<(Op, &[u32])> {
+        let log = &self.runtime.log;
+        let of_thread = |&&event: &&u32| log.entries[event as usize].thread == thread;
+        match without.iter().find(of_thread) {
+            Some(&event) => {
+                let entry = &log.entries[event as usize];
+                Some((entry.op, log.came_after(entry)))
+            }
+            None => {
+                let op = self.runtime.pending(thread)?;
+                Some((op, &self.runtime.population.threads[thread as usize].came_after))
+            }
         }
     }
 
@@ -162,13 +168,46 @@ impl Machine for Threads {
         Ok(Performed {
             footprint: can.footprint,
             is_only: can.alternatives == 1,
-            created_by: event(can.created_by),
-            released_by: event(can.released_by),
+            created_by: None,
             moved: None,
             fed: false,
             is_fault: false,
             failed: self.runtime.failure.is_some(),
         })
+    }
+
+    fn needs(&self, event: usize) -> &[u32] {
+        self.runtime.log.needs(event)
+    }
+
+    fn first_possible(
+        &mut self,
+        is_asleep: &mut dyn FnMut(Transition) -> bool,
+        _: &mut Vec<Transition>,
+    ) -> Result<First, Error> {
+        self.runtime.live()?;
+        if self.runtime.failure.is_some() {
+            return Ok(First::Nothing);
+        }
+        let mut result = First::Nothing;
+        let last = Some(self.last).filter(|&last| last != NONE);
+        for index in 0..=self.runtime.present.len() {
+            let process = match index {
+                0 => last,
+                _ => Some(self.runtime.present[index - 1]).filter(|&thread| thread != self.last),
+            };
+            let Some(process) = process else { continue };
+            if let Some(Look::Can(can)) = self.runtime.look(process) {
+                for alternative in 0..can.alternatives {
+                    let transition = Transition { process, alternative };
+                    if !is_asleep(transition) {
+                        return Ok(First::Possible(transition, true));
+                    }
+                    result = First::Asleep(true);
+                }
+            }
+        }
+        Ok(result)
     }
 
     fn footprints(&self) -> &Footprints {
@@ -183,14 +222,22 @@ impl Machine for Threads {
     ) -> Result<Elsewhere, Error> {
         self.runtime.live()?;
         into.clear();
-        let Some(op) = self.next_op(process, without) else {
+        let Some((op, came_after)) = self.next_op(process, without) else {
             return Ok(Elsewhere::Blocked(Blockers::of(&[])));
         };
+        if came_after.iter().any(|event| without.binary_search(event).is_ok()) {
+            return Ok(Elsewhere::Blocked(Blockers::of(&[])));
+        }
+        let mut last = came_after.iter().max().map(|&event| event as usize);
         Ok(match self.runtime.rules(without).look(process, &op) {
             Look::Can(can) => {
                 into.extend(0..can.alternatives);
-                let needed = [can.created_by, can.released_by].into_iter();
-                let last = needed.filter_map(event).max();
+                last = can.needs.into_iter().filter_map(event).chain(last).max();
+                if let Some(taken) = event(can.taken) {
+                    let log = &self.runtime.log;
+                    let more = log.released_more(&log.entries[taken]).iter();
+                    last = more.map(|&event| event as usize).chain(last).max();
+                }
                 Elsewhere::Possible(can.footprint, last)
             }
             Look::Hindered(by) => Elsewhere::Hindered(by as usize),

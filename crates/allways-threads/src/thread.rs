@@ -1,8 +1,7 @@
 //! Threads, as in `std::thread`.
 
-use crate::runtime::current;
-use crate::runtime::op::{Kind, NONE, Op};
-use crate::runtime::access;
+use crate::runtime::op::NONE;
+use crate::runtime::{Waits, current, wait};
 use std::any::Any;
 use std::cell::RefCell;
 use std::io;
@@ -52,10 +51,12 @@ impl<T> JoinHandle<T> {
         match self.inner {
             Handle::Real(real) => real.join(),
             Handle::Led { thread, result } => {
-                let argument = u64::from(thread);
-                access(Op { kind: Kind::Join, object: NONE, argument, at: Location::caller() });
-                if let Some(runtime) = current() {
-                    runtime.population.threads[thread as usize].is_joined = true;
+                if let Some(runtime) = current()
+                    && !runtime.join(thread)
+                    && wait(Waits::Thread(thread), Location::caller())
+                    && let Some(runtime) = current()
+                {
+                    runtime.join(thread);
                 }
                 let value = result.0.borrow_mut().take();
                 value.ok_or_else(|| Box::new("the thread was given up") as Box<dyn Any + Send>)

@@ -29,7 +29,8 @@ pub(crate) fn wrong_end(runtime: &mut Runtime) -> Option<(Cause, String)> {
         if serves {
             continue;
         }
-        if let Some(Look::Hindered(_) | Look::Blocked) = runtime.look(thread) {
+        let waits = runtime.population.threads[thread as usize].waits != crate::runtime::Waits::Nothing;
+        if waits || matches!(runtime.look(thread), Some(Look::Hindered(_) | Look::Blocked)) {
             return Some((Cause::Trouble(Trouble::Deadlock), "deadlock".to_owned()));
         }
     }

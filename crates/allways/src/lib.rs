@@ -102,7 +102,7 @@ pub mod machine {
     pub use crate::engine::machine::check::check;
     pub use crate::engine::machine::footprint::{Footprint, Footprints};
     pub use crate::engine::machine::{
-        Blockers, Elsewhere, Machine, Machines, Object, Performed, Process, Reach, Reading, Told,
+        Blockers, Elsewhere, First, Machine, Machines, Object, Performed, Process, Reach, Reading, Told,
         Transition,
     };
     pub use crate::model::step::guarded as quietly;

@@ -20,14 +20,17 @@ pub(crate) struct Entry {
     pub before: u32,
     /// The event before it of the same thread.
     pub step_before: u32,
+    /// Where the events begin that it needs, and how many of them its thread has come after, whatever it does now.
+    pub needs: u32,
+    pub came_after: u32,
     /// The event by which what it took was given back, or by which it was woken.
     pub released: u32,
+    /// Where the further ones are that this took, among all such.
+    pub released_more: (u32, u32),
     /// What it left in an atomic, or how manieth it was in its channel; who was notified.
     pub value: u64,
     /// Whether it did what it was meant to: a lock that was tried was taken, and the like.
     pub succeeded: bool,
-    /// Whether its thread has ended with it.
-    pub ends: bool,
 }
 
 /// The run, and for each object and thread its last event.
@@ -36,8 +39,11 @@ pub(crate) struct Log {
     pub entries: Vec<Entry>,
     last_on: Vec<u32>,
     last_of: Vec<u32>,
-    /// What was given back, and by which event; in the order of the run.
-    released: Vec<(u32, u32)>,
+    /// What events need beside the step before: one event's after the other's.
+    needs: Vec<u32>,
+    /// What was given back, in which event, and how long `more` was before; in the order of the run.
+    released: Vec<(u32, u32, u32)>,
+    more: Vec<u32>,
 }
 
 fn slot(of: &mut Vec<u32>, index: u32) -> &mut u32 {
@@ -65,8 +71,8 @@ impl Log {
         self.last_of.get(thread as usize).copied().unwrap_or(NONE)
     }
 
-    /// Adds an event.
-    pub fn push(&mut self, mut entry: Entry) {
+    /// Adds an event of a thread that has come after these, and needs those beside.
+    pub fn push(&mut self, mut entry: Entry, came_after: &[u32], needs: [u32; 2]) {
         let event = self.entries.len() as u32;
         if entry.linked != NONE {
             let last = slot(&mut self.last_on, entry.linked);
@@ -74,25 +80,57 @@ impl Log {
         }
         let last = slot(&mut self.last_of, entry.thread);
         entry.step_before = std::mem::replace(last, event);
+        entry.needs = self.needs.len() as u32;
+        entry.came_after = came_after.len() as u32;
+        self.needs.extend_from_slice(came_after);
+        self.needs.extend(needs.into_iter().filter(|&needed| needed != NONE));
         self.entries.push(entry);
     }
 
-    /// What this event took is given back by that one, or it is woken by it. It may have been said before, if the run is repeated.
-    pub fn release(&mut self, event: u32, by: u32) {
+    /// What else is needed by the event that was added last, or is about to be.
+    pub fn need(&mut self, events: &[u32]) {
+        self.needs.extend_from_slice(events);
+    }
+
+    /// The events that an event needs, beside the step before.
+    pub fn needs(&self, event: usize) -> &[u32] {
+        let end = self.entries.get(event + 1).map_or(self.needs.len(), |e| e.needs as usize);
+        &self.needs[self.entries[event].needs as usize..end]
+    }
+
+    /// Those that the thread of an event has come after, whatever it does.
+    pub fn came_after(&self, entry: &Entry) -> &[u32] {
+        let start = entry.needs as usize;
+        &self.needs[start..start + entry.came_after as usize]
+    }
+
+    /// What this event took is given back by that one and those further ones, or it is woken by it; during the event `now`. It may
+    /// have been said before, if the run is repeated.
+    pub fn release(&mut self, event: u32, by: u32, more: &[u32], now: u32) {
         let Some(entry) = self.entries.get_mut(event as usize) else { return };
         if entry.released == NONE {
+            let len = self.more.len() as u32;
             entry.released = by;
-            self.released.push((event, by));
+            entry.released_more = (len, len + more.len() as u32);
+            self.released.push((event, now, len));
+            self.more.extend_from_slice(more);
         }
+    }
+
+    /// The further events that it took to give back what an event had taken.
+    pub fn released_more(&self, entry: &Entry) -> &[u32] {
+        &self.more[entry.released_more.0 as usize..entry.released_more.1 as usize]
     }
 
     /// Forgets all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
-        while let Some(&(event, by)) = self.released.last() {
-            if (by as usize) < len {
+        while let Some(&(event, now, more)) = self.released.last() {
+            if (now as usize) < len {
                 break;
             }
-            self.entries[event as usize].released = NONE;
+            let entry = &mut self.entries[event as usize];
+            (entry.released, entry.released_more) = (NONE, (0, 0));
+            self.more.truncate(more as usize);
             self.released.pop();
         }
         while self.entries.len() > len {
@@ -101,6 +139,7 @@ impl Log {
                     self.last_on[entry.linked as usize] = entry.before;
                 }
                 self.last_of[entry.thread as usize] = entry.step_before;
+                self.needs.truncate(entry.needs as usize);
             }
         }
     }
@@ -154,6 +193,7 @@ impl<'a> Cut<'a> {
     /// The event by which what an event took was given back.
     #[inline]
     pub fn released(self, entry: &Entry) -> Option<u32> {
-        (!self.lacks(entry.released)).then_some(entry.released)
+        let more = || self.log.released_more(entry).iter().any(|&event| self.lacks(event));
+        (!self.lacks(entry.released) && !more()).then_some(entry.released)
     }
 }

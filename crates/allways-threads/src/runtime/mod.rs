@@ -29,6 +29,7 @@ use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use thread::Thread;
+pub(crate) use thread::Waits;
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
@@ -47,8 +48,8 @@ pub(crate) struct Made {
     pub what: &'static str,
     pub at: Option<&'static Location<'static>>,
     pub initial: Option<u64>,
-    /// Of a channel: its senders, and the events that made them.
-    pub senders: Vec<(u32, u32)>,
+    /// Of a channel: its senders, and the events that it took to make them.
+    pub senders: Vec<(u32, Vec<u32>)>,
 }
 
 /// Threads and objects.
@@ -72,17 +73,8 @@ impl Known for Population {
         self.names.part(object, part)
     }
 
-    fn senders(&self, channel: u32) -> &[(u32, u32)] {
+    fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
-    }
-
-    fn ended_at_once(&self, thread: u32) -> bool {
-        let thread = &self.threads[thread as usize];
-        thread.has_ended && thread.steps == 0
-    }
-
-    fn born(&self, thread: u32) -> u32 {
-        self.threads[thread as usize].born
     }
 }
 
@@ -96,8 +88,8 @@ pub(crate) struct Runtime {
     pub touching: Touching,
     /// The threads of this run, in the order in which they came.
     pub present: Vec<u32>,
-    /// Those that have not begun.
-    newborn: Vec<u32>,
+    /// Those that go on in the event at hand: they have not begun, or what they waited for has come.
+    ready: Vec<u32>,
     /// The one that runs.
     running: u32,
     /// The event in which it runs.
@@ -151,14 +143,12 @@ pub(crate) fn access(op: Op) -> Granted {
     if runtime.is_ending || std::thread::panicking() {
         return runtime.access_at_the_end();
     }
-    let thread = &mut runtime.population.threads[runtime.running as usize];
-    thread.pending = Some(op);
-    let yielder = thread.yielder;
-    // Safety: the yielder belongs to the coroutine that is running, which lives as long as it runs.
-    unsafe { (*yielder).suspend(()) };
-    let Some(runtime) = current() else { outside(&op) };
-    if runtime.is_ending {
-        return runtime.access_at_the_end();
+    if !runtime.goes_straight_on(&op) {
+        let thread = &mut runtime.population.threads[runtime.running as usize];
+        thread.pending = Some(op);
+        if !stop(thread.yielder) {
+            return runtime.access_at_the_end();
+        }
     }
     let entry = &runtime.log.entries[runtime.event as usize];
     Granted {
@@ -168,6 +158,31 @@ pub(crate) fn access(op: Op) -> Granted {
         value: entry.value,
         is_ending: false,
     }
+}
+
+/// The thread that runs stops, and goes on some time; says whether it does so to live.
+#[inline]
+fn stop(yielder: *const Yielder<(), ()>) -> bool {
+    // Safety: the yielder belongs to the coroutine that is running, which lives as long as it runs.
+    unsafe { (*yielder).suspend(()) };
+    current().is_some_and(|runtime| !runtime.is_ending)
+}
+
+/// The thread that runs waits for something that is no decision: it goes on in the event with which that comes. Says whether it has come; it has
+/// not if the thread is to end.
+pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
+    let Some(runtime) = current() else { return false };
+    if runtime.is_cleaning_up() {
+        runtime.access_at_the_end();
+        return false;
+    }
+    let thread = runtime.running_thread();
+    (thread.waits, thread.waits_at) = (waits, Some(at));
+    let has_come = stop(thread.yielder);
+    if !has_come && let Some(runtime) = current() {
+        runtime.access_at_the_end();
+    }
+    has_come
 }
 
 #[cold]
@@ -187,7 +202,7 @@ impl Runtime {
             log: Log::default(),
             touching: Touching::default(),
             present: Vec::new(),
-            newborn: Vec::new(),
+            ready: Vec::new(),
             running: NONE,
             event: NONE,
             alternative: 0,
@@ -228,7 +243,46 @@ impl Runtime {
         &self.mains[process as usize]
     }
 
+    /// All events that a thread has come after, of which none happens before another of them but by others.
+    pub fn frontier(&self, thread: u32) -> Vec<u32> {
+        let mut all = self.population.threads[thread as usize].came_after.clone();
+        let last = self.log.last_of(thread);
+        // While a run is repeated, later events are known already.
+        let last = if self.is_repeating { self.lived_by(thread) } else { last };
+        all.extend(Some(last).filter(|&last| last != NONE));
+        all
+    }
+
+    /// The last event of a thread that has happened.
+    fn lived_by(&self, thread: u32) -> u32 {
+        let mut event = self.log.last_of(thread);
+        while event != NONE && event as usize >= self.lived {
+            event = self.log.entries[event as usize].step_before;
+        }
+        event
+    }
+
     // What threads do while they run.
+
+    /// Whether the thread that runs does what is next in a run that is repeated: then it need not stop.
+    #[inline]
+    fn goes_straight_on(&mut self, op: &Op) -> bool {
+        if !self.is_repeating || !self.ready.is_empty() {
+            return false;
+        }
+        let Some(entry) = self.log.entries.get(self.lived) else { return false };
+        if entry.thread != self.running || !entry.op.is_same(op) || self.event_wakes() {
+            return false;
+        }
+        self.begin_event(entry.thread, entry.alternative);
+        true
+    }
+
+    /// Whether somebody may have waited for the event at hand.
+    fn event_wakes(&self) -> bool {
+        let kind = |event: u32| self.log.entries.get(event as usize).map(|entry| entry.op.kind);
+        kind(self.event).is_some_and(Kind::may_wake)
+    }
 
     /// An access of a thread that is to end, or panics.
     #[cold]
@@ -281,8 +335,8 @@ impl Runtime {
 
     /// A new sender of a channel.
     pub fn add_sender(&mut self, channel: u32, sender: u32) {
-        let event = self.event;
-        self.population.made[channel as usize].senders.push((sender, event));
+        let made_after = self.frontier(self.running);
+        self.population.made[channel as usize].senders.push((sender, made_after));
     }
 
     /// The value of an atomic after the event at hand.
@@ -309,8 +363,27 @@ impl Runtime {
     /// What an event took is given back, in the event at hand.
     #[inline]
     pub fn release(&mut self, taken: u32) {
-        let event = self.event;
-        self.log.release(taken, event);
+        if self.is_repeating {
+            return;
+        }
+        let thread = &self.population.threads[self.running as usize];
+        let last = self.log.last_of(self.running);
+        self.log.release(taken, last, &thread.came_after, self.event);
+    }
+
+    /// Whether a thread has ended. If so, what comes next in the one that runs comes after that.
+    pub fn join(&mut self, thread: u32) -> bool {
+        if !self.population.threads[thread as usize].has_ended {
+            return false;
+        }
+        let frontier = self.frontier(thread);
+        let joined = &mut self.population.threads[thread as usize];
+        joined.is_joined = true;
+        let came_after = &mut self.running_thread().came_after;
+        came_after.extend(frontier);
+        came_after.sort_unstable();
+        came_after.dedup();
+        true
     }
 
     /// Something went wrong in the thread that runs.
@@ -327,16 +400,17 @@ impl Runtime {
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);
-        self.create(child, parent, process, name, body);
+        let came_after = self.frontier(parent);
+        self.create(child, (parent, process), name, came_after, body);
         child
     }
 
     fn create(
         &mut self,
         number: u32,
-        parent: u32,
-        process: u32,
+        (parent, process): (u32, u32),
         name: Option<String>,
+        came_after: Vec<u32>,
         body: Box<dyn FnOnce()>,
     ) {
         let threads = &mut self.population.threads;
@@ -365,9 +439,9 @@ impl Runtime {
                 runtime.fail(Cause::Panic, message);
             }
         });
-        threads[number as usize].begin(parent, process, name, self.event, coroutine);
+        threads[number as usize].begin(parent, process, name, came_after, coroutine);
         self.present.push(number);
-        self.newborn.push(number);
+        self.ready.push(number);
     }
 
     // What the one who leads the threads does.
@@ -387,9 +461,9 @@ impl Runtime {
             let mains = Arc::clone(&mains);
             let number = self.population.names.root(process);
             let body = Box::new(move || (mains[process].body)());
-            self.create(number, NONE, process as u32, None, body);
+            self.create(number, (NONE, process as u32), None, Vec::new(), body);
         }
-        self.run_newborn();
+        self.run_ready();
     }
 
     /// Forgets all but the first so many events.
@@ -434,21 +508,23 @@ impl Runtime {
         let mut value = can.value;
         match op.kind {
             Kind::Unlock | Kind::EndRead | Kind::EndWrite | Kind::Wait | Kind::OnceDone => {
-                self.log.release(op.argument as u32, event);
+                self.log.release(op.argument as u32, event, &[], event);
             }
-            Kind::WokenOrLate if !can.succeeds => self.log.release(op.argument as u32, event),
+            Kind::WokenOrLate if !can.succeeds => {
+                self.log.release(op.argument as u32, event, &[], event);
+            }
             Kind::NotifyOne | Kind::NotifyAll => {
                 let waiting = self.rules(&[]).waiting(op.object);
                 value = waiting.get(alternative as usize).map_or(u64::MAX, |&w| u64::from(w));
                 for (index, waited) in waiting.into_iter().enumerate() {
                     if op.kind == Kind::NotifyAll || index == alternative as usize {
-                        self.log.release(waited, event);
+                        self.log.release(waited, event, &[], event);
                     }
                 }
             }
             _ => {}
         }
-        self.log.push(Entry {
+        let entry = Entry {
             thread,
             alternative,
             op: *op,
@@ -456,34 +532,98 @@ impl Runtime {
             linked,
             before: NONE,
             step_before: NONE,
+            needs: 0,
+            came_after: 0,
             released: NONE,
+            released_more: (0, 0),
             value,
             succeeded: can.succeeds,
-            ends: false,
-        });
+        };
+        let came_after = &self.population.threads[thread as usize].came_after;
+        self.log.push(entry, came_after, can.needs);
+        if can.taken != NONE {
+            let taken = self.log.entries[can.taken as usize];
+            if taken.released_more.0 != taken.released_more.1 {
+                let more = self.log.released_more(&taken).to_vec();
+                self.log.need(&more);
+            }
+        }
         self.go_on(thread, alternative);
     }
 
-    /// Lets a thread go on with the next event of the log.
-    fn go_on(&mut self, thread: u32, alternative: u32) {
+    /// The next event of the log is one of this thread.
+    #[inline]
+    fn begin_event(&mut self, thread: u32, alternative: u32) {
         self.event = self.lived as u32;
         self.alternative = alternative;
         self.lived += 1;
-        self.population.threads[thread as usize].steps += 1;
-        self.resume(thread);
-        let has_ended = self.population.threads[thread as usize].has_ended;
-        self.log.entries[self.event as usize].ends = has_ended;
-        self.run_newborn();
+        self.population.threads[thread as usize].came_after.clear();
     }
 
-    fn run_newborn(&mut self) {
+    /// Lets a thread go on with the next event of the log, and if the run is repeated, with those that follow.
+    fn go_on(&mut self, thread: u32, alternative: u32) {
+        self.begin_event(thread, alternative);
+        self.resume(thread);
+        if self.event_wakes() {
+            self.wake();
+        }
+        self.run_ready();
+    }
+
+    /// Lets those go on who have waited for the event at hand.
+    fn wake(&mut self) {
+        let event = self.event;
+        let entry = self.log.entries[event as usize];
+        for index in 0..self.present.len() {
+            let number = self.present[index];
+            let has_come = match self.population.threads[number as usize].waits {
+                Waits::Notified(waited) => self.log.entries[waited as usize].released == event,
+                Waits::Barrier { object, last } => {
+                    entry.op.kind == Kind::Arrive
+                        && entry.op.object == object
+                        && entry.value == last
+                }
+                Waits::Received { channel, number } => {
+                    entry.op.object == channel
+                        && match entry.op.kind {
+                            Kind::DropReceiver => true,
+                            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => {
+                                entry.succeeded && entry.value == number
+                            }
+                            _ => false,
+                        }
+                }
+                Waits::Nothing | Waits::Thread(_) => false,
+            };
+            if has_come {
+                let thread = &mut self.population.threads[number as usize];
+                thread.waits = Waits::Nothing;
+                thread.came_after.push(event);
+                self.ready.push(number);
+            }
+        }
+    }
+
+    fn run_ready(&mut self) {
         let mut next = 0;
-        while next < self.newborn.len() && self.failure.is_none() {
-            let thread = self.newborn[next];
+        while next < self.ready.len() && self.failure.is_none() {
+            let thread = self.ready[next];
             next += 1;
             self.resume(thread);
         }
-        self.newborn.clear();
+        self.ready.clear();
+    }
+
+    /// A thread has ended: those who wait for that go on.
+    fn wake_joiners(&mut self, ended: u32) {
+        for index in 0..self.present.len() {
+            let number = self.present[index];
+            let thread = &mut self.population.threads[number as usize];
+            if thread.waits == Waits::Thread(ended) {
+                thread.waits = Waits::Nothing;
+                self.ready.push(number);
+            }
+        }
     }
 
     /// Lets a thread run until it stops.
@@ -505,13 +645,16 @@ impl Runtime {
             CoroutineResult::Return(()) => {
                 thread.has_ended = true;
                 this.stacks.push(coroutine.into_stack());
+                if !this.is_ending {
+                    this.wake_joiners(number);
+                }
             }
         }
     }
 
     /// Ends all threads of a run that is given up.
     fn end_threads(&mut self) {
-        self.newborn.clear();
+        self.ready.clear();
         let is_broken = self.failure.is_some() || self.error.is_some();
         self.is_ending = true;
         for index in 0..self.present.len() {

@@ -40,8 +40,6 @@ pub(crate) enum Kind {
     EndWrite,
     /// Begins to wait for a condition, and gives a mutex back: the argument is the event that took it.
     Wait,
-    /// Was notified. The argument is the event with which it began to wait.
-    Woken,
     /// Was notified, or has waited long enough. The argument is the event with which it began to wait.
     WokenOrLate,
     /// Wakes one of those who wait.
@@ -50,8 +48,6 @@ pub(crate) enum Kind {
     NotifyAll,
     /// Arrives at a barrier. The argument is how many it takes to open it.
     Arrive,
-    /// Leaves a barrier. The argument is the event with which it arrived.
-    Leave,
     /// Begins what is done once, or finds it done.
     Once,
     /// Has done what is done once. The argument is the event that began it.
@@ -60,8 +56,6 @@ pub(crate) enum Kind {
     Send,
     /// The same if there is room.
     TrySend,
-    /// Waits until what it sent was received: the argument is how many have to be.
-    Sent,
     /// Receives from a channel.
     Receive,
     /// The same if there is something.
@@ -72,8 +66,6 @@ pub(crate) enum Kind {
     DropSender,
     /// The receiver of a channel is gone.
     DropReceiver,
-    /// Waits for a thread to end: the argument.
-    Join,
     /// Waits for a token.
     Park,
     /// Waits for a token, or long enough.
@@ -90,6 +82,20 @@ impl Kind {
     /// Whether it takes a mutex, if it succeeds.
     pub fn takes(self) -> bool {
         matches!(self, Kind::Lock | Kind::TryLock)
+    }
+
+    /// Whether others may wait for it, without having to decide anything.
+    pub fn may_wake(self) -> bool {
+        matches!(
+            self,
+            Kind::NotifyOne
+                | Kind::NotifyAll
+                | Kind::Arrive
+                | Kind::Receive
+                | Kind::TryReceive
+                | Kind::ReceiveOrLate
+                | Kind::DropReceiver
+        )
     }
 }
 

@@ -9,10 +9,10 @@
 //!   That is not so for mutexes that somebody tries to take: there it is a step of its own that writes it.
 //! - Readers of a lock read it, when they take it and when they give it back; writers write it, and also those who try to be.
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
-//!   on after that touches nothing, but was *created* by the notification.
+//!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
 //!   is the same message. That nothing is there to be received is known from the place and from all senders.
-//! - Joining a thread touches nothing, but was created by its last event.
+//! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //!
 //! **Who hinders whom.** A mutex that is held can be taken in a smaller cut only if that lacks the event
 //! that took it. The same holds for each reader that keeps a writer out, and for the last one who has taken a message away
@@ -39,10 +39,10 @@ pub(crate) struct Can {
     /// In so many ways.
     pub alternatives: u32,
     pub footprint: Footprint,
-    /// The event without which it could not.
-    pub created_by: u32,
-    /// Another one.
-    pub released_by: u32,
+    /// Events without which it could not.
+    pub needs: [u32; 2],
+    /// What was taken before and had to be given back: further such events are known of that.
+    pub taken: u32,
     /// Whether it gets what it tries to.
     pub succeeds: bool,
     /// Which message, waiter and the like it is about.
@@ -104,12 +104,8 @@ pub(crate) trait Known {
     fn is_tried(&self, object: u32) -> bool;
     /// A part of an object, which is an object of its own.
     fn part(&mut self, object: u32, part: u64) -> u32;
-    /// The senders of a channel: which objects they are, and the events that made them.
-    fn senders(&self, channel: u32) -> &[(u32, u32)];
-    /// Whether a thread without events has ended.
-    fn ended_at_once(&self, thread: u32) -> bool;
-    /// The event that created a thread.
-    fn born(&self, thread: u32) -> u32;
+    /// The senders of a channel: which objects they are, and the events that it took to make them.
+    fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)];
 }
 
 /// Parts of a channel.
@@ -132,27 +128,8 @@ pub(crate) struct Rules<'a, K> {
 }
 
 impl<K: Known> Rules<'_, K> {
-    /// Whether it can, and how.
-    #[inline]
+    /// Whether it can, and how; what the thread has come after is for others to look at.
     pub fn look(&mut self, thread: u32, op: &Op) -> Look {
-        let mut look = self.rule(thread, op);
-        if let Look::Can(can) = &mut look
-            && self.cut.last_of(thread) == NONE
-        {
-            // Its first step: there is none without the one that created the thread.
-            let born = self.known.born(thread);
-            if can.created_by == NONE {
-                can.created_by = born;
-            } else if can.released_by == NONE {
-                can.released_by = born;
-            } else {
-                debug_assert_eq!(born, NONE, "three events without which a step could not be");
-            }
-        }
-        look
-    }
-
-    fn rule(&mut self, thread: u32, op: &Op) -> Look {
         let object = op.object;
         match op.kind {
             Kind::Load | Kind::RaceRead => self.reads(object),
@@ -165,19 +142,16 @@ impl<K: Known> Rules<'_, K> {
             Kind::EndRead => self.reads(object),
             Kind::Read | Kind::TryRead | Kind::Write | Kind::TryWrite => self.shared_lock(op),
             Kind::Wait => self.wait(op),
-            Kind::Woken | Kind::WokenOrLate => self.woken(op),
+            Kind::WokenOrLate => self.woken(op),
             Kind::NotifyOne | Kind::NotifyAll => self.notify(op),
             Kind::Arrive => self.arrive(op),
-            Kind::Leave => self.leave(op),
             Kind::Once => self.once(op),
             Kind::Send | Kind::TrySend => self.send(thread, op),
-            Kind::Sent => self.sent(op),
             Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => self.receive(thread, op),
             Kind::DropReceiver => {
                 let receiver = self.known.part(object, part::RECEIVER);
                 self.writes(receiver)
             }
-            Kind::Join => self.join(op.argument as u32),
             Kind::Park | Kind::ParkOrLate => self.park(op),
             Kind::Choose => {
                 let footprint = self.touching.nothing();
@@ -217,20 +191,20 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
-    /// The event that holds a mutex, or the one that gave it back.
-    fn holder(&self, object: u32) -> Result<u32, u32> {
+    /// The event that took a mutex last, and the one that gave it back; or the one that holds it.
+    fn holder(&self, object: u32) -> Result<(u32, u32), u32> {
         let taken = |entry: &Entry| entry.op.kind.takes() && entry.succeeded;
         match self.cut.on(object).find(|(_, entry)| taken(entry)) {
-            None => Ok(NONE),
-            Some((event, entry)) => self.cut.released(entry).ok_or(event),
+            None => Ok((NONE, NONE)),
+            Some((event, entry)) => self.cut.released(entry).map(|by| (event, by)).ok_or(event),
         }
     }
 
     fn lock(&mut self, op: &Op) -> Look {
         match self.holder(op.object) {
-            Ok(released_by) => {
+            Ok((taken, released)) => {
                 let footprint = self.touching.write(op.object);
-                can(Can { released_by, ..simple(footprint) })
+                can(Can { needs: [released, NONE], taken, ..simple(footprint) })
             }
             Err(_) if op.kind == Kind::TryLock => {
                 let footprint = self.touching.read(op.object);
@@ -284,15 +258,14 @@ impl<K: Known> Rules<'_, K> {
     fn woken(&mut self, op: &Op) -> Look {
         let waited = self.cut.entry(op.argument as u32);
         match self.cut.released(waited) {
-            Some(created_by) => {
+            Some(notified) => {
                 let footprint = self.touching.nothing();
-                can(Can { created_by, ..simple(footprint) })
+                can(Can { needs: [notified, NONE], ..simple(footprint) })
             }
-            None if op.kind == Kind::WokenOrLate => {
+            None => {
                 let footprint = self.touching.write(op.object);
                 can(Can { succeeds: false, ..simple(footprint) })
             }
-            None => Look::Blocked,
         }
     }
 
@@ -321,20 +294,6 @@ impl<K: Known> Rules<'_, K> {
         let arrived = self.cut.on(op.object).next().map_or(0, |(_, entry)| entry.value);
         let footprint = self.touching.write(op.object);
         can(Can { value: arrived + 1, ..simple(footprint) })
-    }
-
-    fn leave(&mut self, op: &Op) -> Look {
-        let arrived = self.cut.entry(op.argument as u32);
-        // The last one of those who are let through together.
-        let needed = arrived.value.div_ceil(arrived.op.argument) * arrived.op.argument;
-        let last = self.cut.on(op.object).find(|(_, entry)| entry.value <= needed);
-        match last {
-            Some((created_by, entry)) if entry.value == needed => {
-                let footprint = self.touching.nothing();
-                can(Can { created_by, ..simple(footprint) })
-            }
-            _ => Look::Blocked,
-        }
     }
 
     fn once(&mut self, op: &Op) -> Look {
@@ -401,28 +360,6 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
-    /// Whether what was sent has been received, or never will be.
-    fn sent(&mut self, op: &Op) -> Look {
-        let receiver = self.known.part(op.object, part::RECEIVER);
-        let head = self.known.part(op.object, part::HEAD);
-        let taker = self
-            .cut
-            .on(head)
-            .find(|(_, entry)| entry.succeeded && entry.value + 1 == op.argument)
-            .map(|(event, _)| event);
-        match taker {
-            Some(created_by) => {
-                let footprint = self.touching.nothing();
-                can(Can { created_by, ..simple(footprint) })
-            }
-            None if self.cut.on(receiver).next().is_some() => {
-                let footprint = self.touching.footprints.intern(&[], &[receiver, head]);
-                can(Can { succeeds: false, ..simple(footprint) })
-            }
-            None => Look::Blocked,
-        }
-    }
-
     fn receive(&mut self, thread: u32, op: &Op) -> Look {
         let (channel, capacity) = (op.object, op.argument);
         let (received, last) = self.count(channel, part::HEAD);
@@ -435,10 +372,10 @@ impl<K: Known> Rules<'_, K> {
         }
         let mut touched = vec![head, place];
         let mut is_over = true;
-        for &(sender, born) in self.known.senders(channel) {
-            if born == NONE || !self.cut.lacks(born) {
-                touched.push(sender);
-                is_over &= self.cut.on(sender).next().is_some();
+        for (sender, made) in self.known.senders(channel) {
+            if !made.iter().any(|&event| self.cut.lacks(event)) {
+                touched.push(*sender);
+                is_over &= self.cut.on(*sender).next().is_some();
             }
         }
         match op.kind {
@@ -449,18 +386,6 @@ impl<K: Known> Rules<'_, K> {
                 can(Can { succeeds: false, value, ..simple(footprint) })
             }
         }
-    }
-
-    fn join(&mut self, thread: u32) -> Look {
-        let last = self.cut.last_of(thread);
-        let created_by = match last {
-            NONE if self.known.ended_at_once(thread) => NONE,
-            NONE => return Look::Blocked,
-            last if self.cut.entry(last).ends => last,
-            _ => return Look::Blocked,
-        };
-        let footprint = self.touching.nothing();
-        can(Can { created_by, ..simple(footprint) })
     }
 
     fn park(&mut self, op: &Op) -> Look {
@@ -509,7 +434,7 @@ impl<K: Known> Rules<'_, K> {
                 self.known.part(op.object, part::HEAD)
             }
             Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
-            Kind::Sent | Kind::Join | Kind::Choose | Kind::Woken | Kind::Leave | Kind::Spin => NONE,
+            Kind::Choose | Kind::Spin => NONE,
             _ => op.object,
         }
     }
@@ -519,8 +444,8 @@ fn simple(footprint: Footprint) -> Can {
     Can {
         alternatives: 1,
         footprint,
-        created_by: NONE,
-        released_by: NONE,
+        needs: [NONE, NONE],
+        taken: NONE,
         succeeds: true,
         value: 0,
     }

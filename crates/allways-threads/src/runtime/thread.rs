@@ -3,7 +3,22 @@
 use super::op::{NONE, Op};
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use std::any::Any;
+use std::panic::Location;
 use std::ptr::null;
+
+/// What a thread waits for that is nobody's decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waits {
+    Nothing,
+    /// The end of a thread.
+    Thread(u32),
+    /// A notification: the event with which it began to wait.
+    Notified(u32),
+    /// The last one to arrive at a barrier.
+    Barrier { object: u32, last: u64 },
+    /// A message to be received.
+    Received { channel: u32, number: u64 },
+}
 
 /// A thread, as far as it is there.
 pub(crate) struct Thread {
@@ -13,10 +28,10 @@ pub(crate) struct Thread {
     pub parent: u32,
     pub process: u32,
     pub name: Option<String>,
-    /// The event that spawned it.
-    pub born: u32,
-    /// How many events it has had.
-    pub steps: u32,
+    /// The events that it has come after since its last one: what it waited for; what it took to spawn it.
+    pub came_after: Vec<u32>,
+    pub waits: Waits,
+    pub waits_at: Option<&'static Location<'static>>,
     /// How many threads it has spawned, and how many objects it has made.
     pub children: u32,
     pub objects: u32,
@@ -38,8 +53,9 @@ impl Default for Thread {
             parent: NONE,
             process: 0,
             name: None,
-            born: NONE,
-            steps: 0,
+            came_after: Vec::new(),
+            waits: Waits::Nothing,
+            waits_at: None,
             children: 0,
             objects: 0,
             is_joined: false,
@@ -58,11 +74,12 @@ impl Thread {
         parent: u32,
         process: u32,
         name: Option<String>,
-        born: u32,
+        came_after: Vec<u32>,
         coroutine: Coroutine<(), (), (), DefaultStack>,
     ) {
         self.is_present = true;
-        (self.parent, self.process, self.name, self.born) = (parent, process, name, born);
+        (self.parent, self.process, self.name) = (parent, process, name);
+        self.came_after = came_after;
         self.coroutine = Some(coroutine);
     }
 

@@ -350,7 +350,10 @@ mod tests {
                     .iter()
                     .map(|&a| Plain {
                         created_by: run[a].created_by.and_then(place),
-                        released_by: run[a].released_by.and_then(place),
+                        needs: (run[a].needs.iter())
+                            .filter_map(|&needed| place(needed as usize))
+                            .map(|needed| needed as u32)
+                            .collect(),
                         ..run[a].clone()
                     })
                     .collect();

@@ -447,7 +447,7 @@ mod tests {
         let both = Plain {
             process: 1,
             created_by: None,
-            released_by: None,
+            needs: vec![],
             reads: vec![],
             writes: vec![0, 1],
         };

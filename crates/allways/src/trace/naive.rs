@@ -12,7 +12,7 @@ use super::order::{Order, Touch};
 pub(crate) struct Plain {
     pub process: u32,
     pub created_by: Option<usize>,
-    pub released_by: Option<usize>,
+    pub needs: Vec<u32>,
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
 }
@@ -20,14 +20,14 @@ pub(crate) struct Plain {
 impl Plain {
     /// A step of a process that writes one object: a node that handles an event.
     pub fn at(process: u32, object: u32, created_by: Option<usize>) -> Self {
-        Plain { process, created_by, released_by: None, reads: vec![], writes: vec![object] }
+        Plain { process, created_by, needs: vec![], reads: vec![], writes: vec![object] }
     }
 
     pub fn touch(&self) -> Touch<'_> {
         Touch {
             process: self.process,
             created_by: self.created_by,
-            released_by: self.released_by,
+            needs: &self.needs,
             reads: &self.reads,
             writes: &self.writes,
         }
@@ -48,7 +48,7 @@ pub(crate) fn dependent(run: &[Plain], a: usize, b: usize) -> bool {
     let touches =
         |event: &Plain, object| event.reads.contains(object) || event.writes.contains(object);
     second.created_by == Some(a)
-        || second.released_by == Some(a)
+        || second.needs.contains(&(a as u32))
         || first.process == second.process
         || first.writes.iter().any(|object| touches(second, object))
         || second.writes.iter().any(|object| touches(first, object))
@@ -84,36 +84,36 @@ pub(crate) fn swap(run: &mut [Plain], labels: &mut [u64], at: usize) {
     run.swap(at, at + 1);
     labels.swap(at, at + 1);
     for event in &mut run[at + 1..] {
-        for needed in [&mut event.created_by, &mut event.released_by].into_iter().flatten() {
-            *needed = match *needed {
-                needed if needed == at => at + 1,
-                needed if needed == at + 1 => at,
-                needed => needed,
-            };
-        }
+        let swapped = |needed: usize| match needed {
+            needed if needed == at => at + 1,
+            needed if needed == at + 1 => at,
+            needed => needed,
+        };
+        event.created_by = event.created_by.map(swapped);
+        event.needs.iter_mut().for_each(|needed| *needed = swapped(*needed as usize) as u32);
     }
 }
 
 /// Those without which an event would not be, as far as they are among the first so many.
 pub(crate) fn keep_needed(event: &mut Plain, len: usize) {
-    for needed in [&mut event.created_by, &mut event.released_by] {
-        *needed = needed.filter(|&needed| needed < len);
-    }
+    event.created_by = event.created_by.filter(|&needed| needed < len);
+    event.needs.retain(|&needed| (needed as usize) < len);
 }
 
 /// Runs of so many events on a few processes and objects.
 pub(crate) fn runs(most: usize) -> impl Strategy<Value = Vec<Plain>> {
     let objects = || prop::collection::vec(0..5u32, 0..3);
     let needed = || (any::<prop::sample::Index>(), 0..6u8);
-    let event = (0..6u32, needed(), needed(), objects(), objects());
+    let more = prop::collection::vec(needed(), 0..3);
+    let event = (0..6u32, needed(), more, objects(), objects());
     prop::collection::vec(event, 0..=most).prop_map(|events| {
         let one = |index: usize, (which, is): (prop::sample::Index, u8)| {
             (is == 0 && index > 0).then(|| which.index(index))
         };
-        let event = |(index, (process, created, released, reads, writes))| Plain {
+        let event = |(index, (process, created, more, reads, writes)): (usize, (_, _, Vec<_>, _, _))| Plain {
             process,
             created_by: one(index, created),
-            released_by: one(index, released),
+            needs: more.into_iter().filter_map(|more| one(index, more)).map(|n| n as u32).collect(),
             reads,
             writes,
         };

@@ -24,8 +24,8 @@ pub(crate) struct Touch<'a> {
     /// The event without which there would be no such step: it created the process, or sent the
     /// message that this step delivers. An event of the run so far.
     pub created_by: Option<usize>,
-    /// Another such event: it released what this step takes. An event of the run so far.
-    pub released_by: Option<usize>,
+    /// Further such events: one released what this step takes, or ended what it has waited for. Events of the run so far.
+    pub needs: &'a [u32],
     /// Objects that it reads.
     pub reads: &'a [u32],
     /// Objects that it writes; those that it reads as well need not be said to be read.
@@ -33,6 +33,12 @@ pub(crate) struct Touch<'a> {
 }
 
 impl Touch<'_> {
+    /// The events without which it would not be.
+    fn needed(&self) -> impl Iterator<Item = u32> + '_ {
+        let created_by = self.created_by.map(|creator| creator as u32);
+        created_by.into_iter().chain(self.needs.iter().copied())
+    }
+
     /// Whether two steps cannot be swapped: they are of one process, or touch one object that
     /// one of them writes. Who created whom is not looked at.
     pub fn conflicts(&self, other: &Touch<'_>) -> bool {
@@ -60,6 +66,8 @@ pub(crate) struct Order {
     last_access: Vec<u32>,
     /// For each process, its last event.
     last_step: Vec<u32>,
+    /// What else events need, one event's after the other's.
+    needs: Vec<u32>,
     /// The immediate predecessors of all events, the latest first.
     immediate: Vec<u32>,
     /// The past of each event, itself not included: `stride` words each.
@@ -73,7 +81,8 @@ pub(crate) struct Order {
 struct Entry {
     process: u32,
     created_by: u32,
-    released_by: u32,
+    /// Where what else it needs begins.
+    needs: u32,
     /// The event before this one of the same process.
     step_before: u32,
     /// Where its objects begin, and where those begin that it only reads.
@@ -122,10 +131,12 @@ impl Order {
         }
         *slot(&mut self.last_step, touch.process) = event as u32;
         let immediate = self.immediate.len() as u32;
+        let needs = self.needs.len() as u32;
+        self.needs.extend_from_slice(touch.needs);
         self.events.push(Entry {
             process: touch.process,
             created_by: touch.created_by.map_or(NONE, |creator| creator as u32),
-            released_by: touch.released_by.map_or(NONE, |releaser| releaser as u32),
+            needs,
             step_before,
             objects,
             reads,
@@ -140,6 +151,7 @@ impl Order {
     pub fn truncate(&mut self, len: usize) {
         let Some(first) = self.events.get(len) else { return };
         let (objects, immediate) = (first.objects as usize, first.immediate as usize);
+        self.needs.truncate(first.needs as usize);
         for (object, link) in self.objects[objects..].iter().zip(&self.links[objects..]).rev() {
             self.last_access[*object as usize] = link.before;
         }
@@ -198,7 +210,7 @@ impl Order {
         Touch {
             process: entry.process,
             created_by: (entry.created_by != NONE).then_some(entry.created_by as usize),
-            released_by: (entry.released_by != NONE).then_some(entry.released_by as usize),
+            needs: self.needs(event),
             reads: &self.objects[entry.reads as usize..end],
             writes: &self.objects[entry.objects as usize..entry.reads as usize],
         }
@@ -217,11 +229,10 @@ impl Order {
         (creator != NONE).then_some(creator as usize)
     }
 
-    /// The event that released what this one takes.
-    #[inline]
-    pub fn released_by(&self, event: usize) -> Option<usize> {
-        let releaser = self.events[event].released_by;
-        (releaser != NONE).then_some(releaser as usize)
+    /// What else an event needs.
+    pub fn needs(&self, event: usize) -> &[u32] {
+        let end = self.events.get(event + 1).map_or(self.needs.len(), |e| e.needs as usize);
+        &self.needs[self.events[event].needs as usize..end]
     }
 
     /// The event before this one of the same process.
@@ -242,8 +253,8 @@ impl Order {
     pub fn dependent(&self, a: usize, b: usize) -> bool {
         self.created_by(a) == Some(b)
             || self.created_by(b) == Some(a)
-            || self.released_by(a) == Some(b)
-            || self.released_by(b) == Some(a)
+            || self.needs(a).contains(&(b as u32))
+            || self.needs(b).contains(&(a as u32))
             || self.touch(a).conflicts(&self.touch(b))
     }
 
@@ -257,9 +268,9 @@ impl Order {
     /// themselves, all of them, the latest first.
     pub fn dependent_on(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u32>) {
         into.clear();
-        for needed in [touch.created_by, touch.released_by].into_iter().flatten() {
-            debug_assert!(needed < len, "an event is created by one before it");
-            into.push(needed as u32);
+        for needed in touch.needed() {
+            debug_assert!((needed as usize) < len, "an event is created by one before it");
+            into.push(needed);
         }
         let mut step = self.step_of(touch.process, len);
         while step != NONE {
@@ -304,9 +315,9 @@ impl Order {
     }
 
     fn each_nearest(&self, len: usize, touch: &Touch<'_>, add: &mut dyn FnMut(u32)) {
-        for needed in [touch.created_by, touch.released_by].into_iter().flatten() {
-            debug_assert!(needed < len, "an event is created by one before it");
-            add(needed as u32);
+        for needed in touch.needed() {
+            debug_assert!((needed as usize) < len, "an event is created by one before it");
+            add(needed);
         }
         let step = self.step_of(touch.process, len);
         if step != NONE {
@@ -498,7 +509,7 @@ mod tests {
             );
             let touch = order.touch(b);
             assert_eq!((touch.process, touch.created_by), (run[b].process, run[b].created_by));
-            assert_eq!(touch.released_by, run[b].released_by);
+            assert_eq!(touch.needs, run[b].needs);
             for object in 0..8 {
                 let (reads, writes) =
                     (run[b].reads.contains(&object), run[b].writes.contains(&object));
@@ -577,7 +588,7 @@ mod tests {
         let reader = |process| Plain {
             process,
             created_by: None,
-            released_by: None,
+            needs: vec![],
             reads: vec![0],
             writes: vec![],
         };

@@ -7,7 +7,7 @@ use crate::engine::Findings;
 use crate::engine::budget::Budget;
 use crate::engine::goals::Sighting;
 use crate::engine::machine::footprint::Footprint;
-use crate::engine::machine::{Machine, Performed, Transition};
+use crate::engine::machine::{First, Machine, Performed, Transition};
 use crate::error::Error;
 use crate::outcome::{Bound, Statistics};
 use crate::trace::order::{Order, Touch};
@@ -153,7 +153,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.order.push(Touch {
             process: transition.process,
             created_by: performed.created_by,
-            released_by: performed.released_by,
+            needs: self.machine.needs(self.steps.len()),
             reads: footprints.reads(performed.footprint),
             writes: footprints.writes(performed.footprint),
         });
@@ -184,6 +184,25 @@ impl<'a, M: Machine> Explorer<'a, M> {
             self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
         }
         Ok(())
+    }
+
+    /// Something that may happen next and is not asleep. A state in which only faults can happen is judged.
+    pub fn first_possible(
+        &mut self,
+        mut is_asleep: impl FnMut(Transition) -> bool,
+    ) -> Result<First, Error> {
+        let first = self.machine.first_possible(&mut is_asleep, &mut self.listed)?;
+        let goes_on = match first {
+            First::Possible(_, goes_on) | First::Asleep(goes_on) => goes_on,
+            First::Nothing => {
+                self.judge.end(&mut self.machine)?;
+                false
+            }
+        };
+        if !goes_on && self.judge.watches_stuck() {
+            self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
+        }
+        Ok(first)
     }
 
     /// Performs something beyond the end of a run, only to see what it touches; [`Explorer::forget`] undoes it.

@@ -41,7 +41,7 @@ use super::estimate::Branches;
 use super::explore::{Explorer, Move};
 use super::races::Races;
 use super::tree::{self, Branch, Trees, begins, may_begin};
-use crate::engine::machine::{Machine, Transition};
+use crate::engine::machine::{First, Machine, Transition};
 use crate::engine::options::Reduction;
 use crate::error::Error;
 
@@ -155,29 +155,35 @@ impl<M: Machine> Search<'_, '_, M> {
 
     /// Chooses how the run goes on, or ends it.
     fn extend(&mut self) -> Result<(), Error> {
-        let mut possible = std::mem::take(&mut self.possible);
-        self.explorer.possible(&mut possible)?;
         let at = self.frames.len() - 1;
-        let sleeps = |transition: &Transition| {
-            self.frames[at].sleep.iter().any(|other| other.transition == *transition)
-        };
-        let next = possible.iter().copied().find(|transition| !sleeps(transition));
-        let is_cut = !possible.is_empty() && self.explorer.is_at_bound();
-        if let Some(cache) = &mut self.cache {
-            cache.note_possible(&possible);
-            if next.is_none() || is_cut {
-                cache.end_run(self.explorer, is_cut)?;
+        let sleep = &self.frames[at].sleep;
+        let sleeps = |transition| sleep.iter().any(|other| other.transition == transition);
+        let first = match &mut self.cache {
+            None => self.explorer.first_possible(sleeps)?,
+            Some(cache) => {
+                self.explorer.possible(&mut self.possible)?;
+                cache.note_possible(&self.possible);
+                match self.possible.iter().copied().find(|&transition| !sleeps(transition)) {
+                    Some(transition) => First::Possible(transition, true),
+                    None if self.possible.is_empty() => First::Nothing,
+                    None => First::Asleep(true),
+                }
             }
+        };
+        let is_cut = first != First::Nothing && self.explorer.is_at_bound();
+        if let Some(cache) = &mut self.cache
+            && (is_cut || !matches!(first, First::Possible(..)))
+        {
+            cache.end_run(self.explorer, is_cut)?;
         }
-        self.possible = possible;
-        match next {
+        match first {
             _ if self.explorer.is_over() => {}
-            Some(transition) if !is_cut => {
+            First::Possible(transition, _) if !is_cut => {
                 // What it touches is known when it has happened, and not needed before.
                 let what = Move { transition, footprint: 0 };
                 self.frames[at].tree = self.trees.single(what);
             }
-            None if !self.possible.is_empty() => {
+            First::Asleep(_) => {
                 self.explorer.end_blocked_run();
                 self.branch_off(false)?;
             }

@@ -56,8 +56,6 @@ pub struct Performed {
     pub is_only: bool,
     /// The event without which there would be no such step, by its place in the run.
     pub created_by: Option<usize>,
-    /// Another such event: it released what this step takes.
-    pub released_by: Option<usize>,
     /// The place at which some view has changed, if one has.
     pub moved: Option<usize>,
     /// Whether some observer may have moved.
@@ -80,6 +78,17 @@ pub enum Elsewhere {
     /// It could not, and it could in no state with fewer of the events of the run as long as this event of
     /// the run is among them.
     Hindered(usize),
+}
+
+/// What may happen next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum First {
+    /// This; and whether anything but faults can happen.
+    Possible(Transition, bool),
+    /// All that may happen is asleep; and whether anything but faults can happen.
+    Asleep(bool),
+    /// Nothing at all.
+    Nothing,
 }
 
 /// At most two objects.
@@ -153,6 +162,30 @@ pub trait Machine {
     /// Makes something happen that is possible now. It need not have been listed: what was possible in a state that
     /// differs by independent steps is possible here.
     fn perform(&mut self, transition: Transition) -> Result<Performed, Error>;
+
+    /// Further events without which an event of the run would not be, beside the one that created it: one of them released what it
+    /// takes, or ended what it has waited for.
+    fn needs(&self, event: usize) -> &[u32] {
+        let _ = event;
+        &[]
+    }
+
+    /// One of the things that may happen next, of those that are not asleep; if there is none, whether everything sleeps.
+    ///
+    /// It may be any of those that [`Machine::possible`] lists, the same each time.
+    fn first_possible(
+        &mut self,
+        is_asleep: &mut dyn FnMut(Transition) -> bool,
+        room: &mut Vec<Transition>,
+    ) -> Result<First, Error> {
+        let goes_on = self.possible(room)?;
+        let first = room.iter().copied().find(|&transition| !is_asleep(transition));
+        Ok(match first {
+            Some(transition) => First::Possible(transition, goes_on),
+            None if room.is_empty() => First::Nothing,
+            None => First::Asleep(goes_on),
+        })
+    }
 
     /// What footprints stand for.
     fn footprints(&self) -> &Footprints;

@@ -72,7 +72,6 @@ impl Handlers<'_> {
             footprint,
             is_only,
             created_by: (created_by != NONE).then_some(created_by as usize),
-            released_by: None,
             moved: moved.then_some(doer.node as usize),
             fed,
             is_fault: doer.kind.is_fault(),
