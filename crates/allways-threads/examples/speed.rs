@@ -35,7 +35,8 @@ fn main() {
     if which.is_empty() || which == "zero" {
         time("last zero 10", move || {
             let n = 10;
-            let array: Arc<Vec<AtomicUsize>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
+            let array: Arc<Vec<AtomicUsize>> =
+                Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
             let spawn = |id| {
                 let array = Arc::clone(&array);
                 thread::spawn(move || match id {

@@ -1,7 +1,7 @@
 //! What makes an object one of a check: its number, if it was made by a thread under control.
 
 use crate::runtime::op::{Kind, Op};
-use crate::runtime::{Granted, access, current};
+use crate::runtime::{Granted, access, access_since, current, round};
 use std::panic::Location;
 
 /// The number of an object, and the run that it belongs to. Zero runs mean that it was made outside of a check, where all that is asked of it
@@ -51,6 +51,26 @@ impl Handle {
     #[inline]
     pub fn access(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
         access(Op { kind, object: self.object(), argument, at })
+    }
+}
+
+impl Handle {
+    /// The thread that runs is about to read it, maybe over and over.
+    #[inline(always)]
+    pub fn read(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
+        let since = round::since(self.object, kind, at);
+        self.read_since(kind, argument, at, since)
+    }
+
+    #[inline(never)]
+    fn read_since(
+        &self,
+        kind: Kind,
+        argument: u64,
+        at: &'static Location<'static>,
+        since: u32,
+    ) -> Granted {
+        access_since(Op { kind, object: self.object(), argument, at }, since)
     }
 }
 

@@ -2,11 +2,15 @@
 #![allow(dead_code)]
 
 mod handle;
+pub mod hint;
 mod machine;
 mod program;
+pub mod rand;
 mod runtime;
+mod story;
 pub mod sync;
 pub mod thread;
+pub mod time;
 mod words;
 
 pub use program::Program;

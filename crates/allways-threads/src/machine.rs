@@ -7,7 +7,7 @@
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
-use crate::words;
+use crate::{story, words};
 use allways::machine::{
     Blockers, Costs, Elsewhere, First, Footprints, Machine, Performed, Process, Reach, Reading,
     Told, Transition,
@@ -55,19 +55,6 @@ impl Threads {
                     && (pending.kind == Kind::RaceWrite || op.kind == Kind::RaceWrite)
             },
         )
-    }
-
-    /// Sees whether a thread waits for what it has itself.
-    fn look_for_double_lock(&mut self, thread: u32) {
-        let Some(op) = self.runtime.pending(thread) else { return };
-        if !matches!(op.kind, Kind::Lock | Kind::Read | Kind::Write) {
-            return;
-        }
-        if let Some(Look::Hindered(held)) = self.runtime.look(thread)
-            && self.runtime.log.entries[held as usize].thread == thread
-        {
-            self.runtime.double_lock(op.object, op.at, held);
-        }
     }
 
     fn internal(what: &str) -> Error {
@@ -161,7 +148,6 @@ impl Machine for Threads {
             let message = words::race(&self.runtime, (process, &op), (other, &pending));
             self.runtime.fail(Cause::Trouble(Trouble::DataRace), message);
         }
-        self.look_for_double_lock(process);
         if let Some(error) = &self.runtime.error {
             return Err(error.clone());
         }
@@ -334,11 +320,24 @@ impl Told for Threads {
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
+        self.runtime.live()?;
+        let mut reads = words::ending(&mut self.runtime).1;
+        match &self.runtime.failure {
+            Some((Cause::Panic, message)) => {
+                reads.iter_mut().for_each(String::clear);
+                let last = self.runtime.present.iter().position(|&thread| thread == self.last);
+                if let Some(read) = last.and_then(|last| reads.get_mut(last)) {
+                    *read = format!("panics: {message}");
+                }
+            }
+            Some(_) => reads.iter_mut().for_each(String::clear),
+            None => {}
+        }
+        Ok(reads)
     }
 
     fn story(&mut self) -> Result<Story, Error> {
         self.runtime.live()?;
-        Ok(words::story(&mut self.runtime))
+        Ok(story::tell(&mut self.runtime))
     }
 }

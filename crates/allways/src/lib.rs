@@ -102,8 +102,8 @@ pub mod machine {
     pub use crate::engine::machine::check::check;
     pub use crate::engine::machine::footprint::{Footprint, Footprints};
     pub use crate::engine::machine::{
-        Blockers, Elsewhere, First, Machine, Machines, Object, Performed, Process, Reach, Reading, Told,
-        Transition,
+        Blockers, Elsewhere, First, Machine, Machines, Object, Performed, Process, Reach, Reading,
+        Told, Transition,
     };
     pub use crate::model::step::guarded as quietly;
     pub use crate::space::Costs;

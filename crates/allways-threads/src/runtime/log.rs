@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     pub released_more: (u32, u32),
     /// What it left in an atomic, or how manieth it was in its channel; who was notified.
     pub value: u64,
+    /// The clock of its thread, if time has passed.
+    pub clock: u64,
     /// Whether it did what it was meant to: a lock that was tried was taken, and the like.
     pub succeeded: bool,
 }

@@ -14,14 +14,16 @@
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod op;
+pub(crate) mod round;
 pub(crate) mod rules;
 mod thread;
 
 use allways::machine::quietly;
-use allways::{Cause, Error, Trouble};
-use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+use allways::{Cause, Error};
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
 use log::{Cut, Entry, Log};
-use names::Names;
+use names::{Names, Own};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
 use std::cell::Cell;
@@ -56,7 +58,7 @@ pub(crate) struct Made {
 #[derive(Default)]
 pub(crate) struct Population {
     pub names: Names,
-    pub threads: Vec<Thread>,
+    pub threads: Vec<Box<Thread>>,
     pub made: Vec<Made>,
 }
 
@@ -109,7 +111,17 @@ pub(crate) struct Runtime {
     is_repeating: bool,
     /// The objects of this run, in the order in which they were made.
     pub made: Vec<u32>,
+    /// The threads of scopes that have not come to their ends, by where the scopes are.
+    pub scopes: Vec<(usize, u32)>,
+    /// What the run has made for places that outlive it.
+    kept: Vec<Kept>,
+    /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
+    clocks: Vec<[u64; 2]>,
+    has_time_passed: bool,
 }
+
+/// What a run has made for a place: where, what, and how it is dropped.
+type Kept = (usize, *mut (), unsafe fn(*mut ()));
 
 thread_local! {
     static CURRENT: Cell<*mut Runtime> = const { Cell::new(null_mut()) };
@@ -122,16 +134,41 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     unsafe { CURRENT.get().as_mut() }
 }
 
-/// What a thread that goes on is told.
+/// What a thread that goes on is told: the event that this is, and what was decided. It fits into a register, so that it leaves nothing on
+/// the stack that would be different in the next round of a loop.
 #[derive(Clone, Copy)]
-pub(crate) struct Granted {
-    /// The event that this is.
-    pub event: u32,
-    pub alternative: u32,
-    pub succeeded: bool,
-    pub value: u64,
+pub(crate) struct Granted(u64);
+
+impl Granted {
+    const SUCCEEDED: u64 = 1 << 63;
+    const ENDING: u64 = 1 << 62;
+
+    /// The event; [`NONE`] if the thread is to end.
+    pub fn event(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Which of the alternatives it is.
+    pub fn alternative(self) -> u32 {
+        (self.0 >> 32) as u32 & (u32::MAX >> 2)
+    }
+
+    /// Whether the thread got what it wanted.
+    pub fn succeeded(self) -> bool {
+        self.0 & Self::SUCCEEDED != 0
+    }
+
     /// Whether the thread is to end, and is cleaning up: nothing was decided.
-    pub is_ending: bool,
+    pub fn is_ending(self) -> bool {
+        self.0 & Self::ENDING != 0
+    }
+
+    /// Which message, arrival and the like it is about.
+    pub fn value(self) -> u64 {
+        let entry =
+            |runtime: &mut Runtime| Some(runtime.log.entries.get(self.event() as usize)?.value);
+        current().and_then(entry).unwrap_or(0)
+    }
 }
 
 /// Why a thread ends that has not come to its end.
@@ -139,25 +176,42 @@ struct Ending;
 
 /// A thread is about to do something, and goes on when it may.
 pub(crate) fn access(op: Op) -> Granted {
+    access_since(op, NONE)
+}
+
+/// The same for one that has gone round [since](round::since) an event.
+pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let Some(runtime) = current() else { outside(&op) };
     if runtime.is_ending || std::thread::panicking() {
         return runtime.access_at_the_end();
     }
-    if !runtime.goes_straight_on(&op) {
-        let thread = &mut runtime.population.threads[runtime.running as usize];
-        thread.pending = Some(op);
-        if !stop(thread.yielder) {
+    if since != NONE {
+        let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
+        if !decide(spin) {
             return runtime.access_at_the_end();
         }
     }
-    let entry = &runtime.log.entries[runtime.event as usize];
-    Granted {
-        event: runtime.event,
-        alternative: runtime.alternative,
-        succeeded: entry.succeeded,
-        value: entry.value,
-        is_ending: false,
+    if !decide(op) {
+        return runtime.access_at_the_end();
     }
+    let Some(runtime) = current() else { outside(&op) };
+    let entry = &runtime.log.entries[runtime.event as usize];
+    let thread = &mut runtime.population.threads[runtime.running as usize];
+    thread.rounds.note(runtime.event, entry, &runtime.touching.footprints);
+    let succeeded = if entry.succeeded { Granted::SUCCEEDED } else { 0 };
+    Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(runtime.event))
+}
+
+/// The thread that runs is about to do something: says whether it has, or is to end.
+#[inline]
+fn decide(op: Op) -> bool {
+    let Some(runtime) = current() else { return false };
+    if !runtime.goes_straight_on(&op) {
+        let thread = &mut runtime.population.threads[runtime.running as usize];
+        thread.pending = Some(op);
+        return stop(thread.yielder);
+    }
+    true
 }
 
 /// The thread that runs stops, and goes on some time; says whether it does so to live.
@@ -214,6 +268,10 @@ impl Runtime {
             lived: usize::MAX,
             is_repeating: false,
             made: Vec::new(),
+            scopes: Vec::new(),
+            kept: Vec::new(),
+            clocks: Vec::new(),
+            has_time_passed: false,
         }
     }
 
@@ -246,14 +304,12 @@ impl Runtime {
     /// All events that a thread has come after, of which none happens before another of them but by others.
     pub fn frontier(&self, thread: u32) -> Vec<u32> {
         let mut all = self.population.threads[thread as usize].came_after.clone();
-        let last = self.log.last_of(thread);
-        // While a run is repeated, later events are known already.
-        let last = if self.is_repeating { self.lived_by(thread) } else { last };
+        let last = self.lived_by(thread);
         all.extend(Some(last).filter(|&last| last != NONE));
         all
     }
 
-    /// The last event of a thread that has happened.
+    /// The last event of a thread that has happened. While a run is repeated, later ones are known.
     fn lived_by(&self, thread: u32) -> u32 {
         let mut event = self.log.last_of(thread);
         while event != NONE && event as usize >= self.lived {
@@ -263,6 +319,17 @@ impl Runtime {
     }
 
     // What threads do while they run.
+
+    /// While a run is repeated: whether the thread that runs was held here, and since which event; [`NONE`] if not.
+    pub fn next_spin(&self, at: &'static Location<'static>) -> Option<u32> {
+        if !self.is_repeating {
+            return None;
+        }
+        let mut rest = self.log.entries[self.lived..].iter();
+        let next = rest.find(|entry| entry.thread == self.running)?;
+        let spins = next.op.kind == Kind::Spin && std::ptr::eq(next.op.at, at);
+        Some(if spins { next.op.argument as u32 } else { NONE })
+    }
 
     /// Whether the thread that runs does what is next in a run that is repeated: then it need not stop.
     #[inline]
@@ -291,8 +358,7 @@ impl Runtime {
             // It was stopped, or has caught what ends it.
             resume_unwind(Box::new(Ending));
         }
-        let (event, alternative) = (NONE, 0);
-        Granted { event, alternative, succeeded: true, value: 0, is_ending: true }
+        Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
     }
 
     /// Whether threads are ending, or the one that runs panics.
@@ -376,14 +442,128 @@ impl Runtime {
         if !self.population.threads[thread as usize].has_ended {
             return false;
         }
-        let frontier = self.frontier(thread);
+        let last = self.lived_by(thread);
         let joined = &mut self.population.threads[thread as usize];
         joined.is_joined = true;
+        let theirs = std::mem::take(&mut joined.came_after);
         let came_after = &mut self.running_thread().came_after;
-        came_after.extend(frontier);
-        came_after.sort_unstable();
-        came_after.dedup();
+        came_after.extend_from_slice(&theirs);
+        came_after.extend(Some(last).filter(|&last| last != NONE));
+        self.population.threads[thread as usize].came_after = theirs;
         true
+    }
+
+    /// Whether the thread that runs has had no event since this one of its own.
+    pub fn is_still_in(&self, event: u32) -> bool {
+        self.lived_by(self.running) == event
+            && self.population.threads[self.running as usize].came_after.is_empty()
+    }
+
+    /// The object at a place that outlives the run.
+    pub fn made_at(
+        &mut self,
+        place: usize,
+        what: &'static str,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        let object = self.population.names.placed(place);
+        if object as usize >= self.population.made.len() {
+            self.population.made.resize(object as usize + 1, Made::default());
+        }
+        let made = &mut self.population.made[object as usize];
+        made.what = what;
+        made.at.get_or_insert(at);
+        object
+    }
+
+    /// Keeps a value for a place until the run is over.
+    ///
+    /// # Safety
+    ///
+    /// `free` must be able to drop it.
+    pub unsafe fn keep(&mut self, place: usize, value: *mut (), free: unsafe fn(*mut ())) {
+        self.kept.push((place, value, free));
+    }
+
+    /// What was kept for a place.
+    pub fn kept(&self, place: usize) -> Option<*mut ()> {
+        self.kept.iter().find(|(other, ..)| *other == place).map(|(_, value, _)| *value)
+    }
+
+    fn free_kept(&mut self, is_broken: bool) {
+        for (_, value, free) in std::mem::take(&mut self.kept) {
+            if !is_broken {
+                // Safety: whoever kept it said so.
+                unsafe { free(value) };
+            }
+        }
+    }
+
+    /// Where an object was made.
+    pub fn made_where(&self, object: u32) -> &'static Location<'static> {
+        let made = self.population.made.get(object as usize).and_then(|made| made.at);
+        made.unwrap_or_else(|| Location::caller())
+    }
+
+    /// Whether a thread has ended.
+    pub fn has_ended(&self, thread: u32) -> bool {
+        let object = self.population.names.own(thread, Own::End);
+        let event = self.log.last_on(object);
+        let happened = |event: u32| event != NONE && (event as usize) < self.lived;
+        let mut event = event;
+        while event != NONE
+            && (!happened(event) || self.log.entries[event as usize].op.kind != Kind::Store)
+        {
+            event = self.log.entries[event as usize].before;
+        }
+        event != NONE
+    }
+
+    /// The time of the thread that runs.
+    pub fn time(&self) -> std::time::Duration {
+        let nanos = self.population.threads[self.running as usize].clock;
+        std::time::Duration::from_nanos(nanos)
+    }
+
+    /// Time passes for the thread that runs.
+    pub fn pass(&mut self, duration: std::time::Duration) {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.has_time_passed |= nanos > 0;
+        let clock = &mut self.running_thread().clock;
+        *clock = clock.saturating_add(nanos);
+    }
+
+    /// A thread has done something with these objects: its clock is not behind what happened before.
+    fn tick(&mut self, thread: u32, footprint: allways::machine::Footprint) {
+        let Runtime { clocks, touching, population, log, .. } = self;
+        let thread = &mut population.threads[thread as usize];
+        let footprints = &touching.footprints;
+        let mut clock = thread.clock;
+        for &event in log.needs(self.event as usize) {
+            clock = clock.max(log.entries[event as usize].clock);
+        }
+        for &object in footprints.writes(footprint) {
+            let [written, read] = clock_of(clocks, object);
+            clock = clock.max(*written).max(*read);
+        }
+        for &object in footprints.reads(footprint) {
+            clock = clock.max(clock_of(clocks, object)[0]);
+        }
+        for &object in footprints.writes(footprint) {
+            clock_of(clocks, object)[0] = clock;
+        }
+        for &object in footprints.reads(footprint) {
+            let read = &mut clock_of(clocks, object)[1];
+            *read = (*read).max(clock);
+        }
+        thread.clock = clock;
+        log.entries[self.event as usize].clock = clock;
+    }
+
+    /// A thread is about to go whose stack others need: it ends first.
+    pub fn end_now(&mut self, thread: u32) {
+        let is_broken = self.failure.is_some() || self.error.is_some();
+        self.end_thread(thread, is_broken);
     }
 
     /// Something went wrong in the thread that runs.
@@ -394,15 +574,35 @@ impl Runtime {
     }
 
     /// Spawns a thread.
-    pub fn spawn(&mut self, name: Option<String>, body: Box<dyn FnOnce()>) -> u32 {
+    pub fn spawn(
+        &mut self,
+        name: Option<String>,
+        at: &'static Location<'static>,
+        body: Box<dyn FnOnce()>,
+    ) -> u32 {
         let parent = self.running;
         let thread = &mut self.population.threads[parent as usize];
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
-        self.create(child, (parent, process), name, came_after, body);
+        self.create(child, (parent, process), name, &came_after, body);
+        self.population.threads[child as usize].spawned_at = Some(at);
         child
+    }
+
+    /// The thread that runs has done what it was to do.
+    fn say_end(&mut self) {
+        let thread = self.running_thread();
+        let locals = std::mem::take(&mut thread.locals);
+        thread.has_lost_locals = true;
+        drop(locals);
+        let Some(runtime) = current() else { return };
+        if runtime.population.names.is_watched(runtime.running) {
+            let object = runtime.population.names.own(runtime.running, Own::End);
+            let at = Location::caller();
+            access(Op { kind: Kind::Store, object, argument: 0, at });
+        }
     }
 
     fn create(
@@ -410,12 +610,12 @@ impl Runtime {
         number: u32,
         (parent, process): (u32, u32),
         name: Option<String>,
-        came_after: Vec<u32>,
+        came_after: &[u32],
         body: Box<dyn FnOnce()>,
     ) {
         let threads = &mut self.population.threads;
         while threads.len() <= number as usize {
-            threads.push(Thread::default());
+            threads.push(Box::default());
         }
         let stack = match self.stacks.pop() {
             Some(stack) => stack,
@@ -428,17 +628,24 @@ impl Runtime {
                 }
             },
         };
+        let base = stack.base().get();
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             if let Some(runtime) = current() {
                 runtime.running_thread().yielder = yielder;
             }
-            let ended = quietly(body);
+            let ended = quietly(|| {
+                body();
+                if let Some(runtime) = current() {
+                    runtime.say_end();
+                }
+            });
             if let (Err(message), Some(runtime)) = (ended, current())
                 && !runtime.is_ending
             {
                 runtime.fail(Cause::Panic, message);
             }
         });
+        threads[number as usize].base = base;
         threads[number as usize].begin(parent, process, name, came_after, coroutine);
         self.present.push(number);
         self.ready.push(number);
@@ -454,6 +661,9 @@ impl Runtime {
         }
         self.epoch += 1;
         self.made.clear();
+        self.scopes.clear();
+        self.clocks.clear();
+        self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
         self.failure = None;
         let mains = Arc::clone(&self.mains);
@@ -461,7 +671,7 @@ impl Runtime {
             let mains = Arc::clone(&mains);
             let number = self.population.names.root(process);
             let body = Box::new(move || (mains[process].body)());
-            self.create(number, (NONE, process as u32), None, Vec::new(), body);
+            self.create(number, (NONE, process as u32), None, &[], body);
         }
         self.run_ready();
     }
@@ -537,6 +747,7 @@ impl Runtime {
             released: NONE,
             released_more: (0, 0),
             value,
+            clock: 0,
             succeeded: can.succeeds,
         };
         let came_after = &self.population.threads[thread as usize].came_after;
@@ -557,6 +768,9 @@ impl Runtime {
         self.event = self.lived as u32;
         self.alternative = alternative;
         self.lived += 1;
+        if self.has_time_passed {
+            self.tick(thread, self.log.entries[self.event as usize].footprint);
+        }
         self.population.threads[thread as usize].came_after.clear();
     }
 
@@ -629,25 +843,26 @@ impl Runtime {
     /// Lets a thread run until it stops.
     fn resume(&mut self, number: u32) {
         let thread = &mut self.population.threads[number as usize];
-        let Some(mut coroutine) = thread.coroutine.take() else { return };
+        let Some(coroutine) = &mut thread.coroutine else { return };
+        let coroutine: *mut Coroutine<(), (), (), DefaultStack> = coroutine;
         thread.pending = None;
         let outer = std::mem::replace(&mut self.running, number);
         let this: *mut Runtime = self;
         let before = CURRENT.replace(this);
-        let result = coroutine.resume(());
+        // Safety: threads are boxed and never removed, and the coroutine of one that runs stays where it is.
+        let result = unsafe { (*coroutine).resume(()) };
         CURRENT.set(before);
         // Safety: the threads have stopped, and `this` is `self`.
         let this = unsafe { &mut *this };
         this.running = outer;
-        let thread = &mut this.population.threads[number as usize];
-        match result {
-            CoroutineResult::Yield(()) => thread.coroutine = Some(coroutine),
-            CoroutineResult::Return(()) => {
-                thread.has_ended = true;
+        if let CoroutineResult::Return(()) = result {
+            let thread = &mut this.population.threads[number as usize];
+            thread.has_ended = true;
+            if let Some(coroutine) = thread.coroutine.take() {
                 this.stacks.push(coroutine.into_stack());
-                if !this.is_ending {
-                    this.wake_joiners(number);
-                }
+            }
+            if !this.is_ending {
+                this.wake_joiners(number);
             }
         }
     }
@@ -661,6 +876,7 @@ impl Runtime {
             let number = self.present[index];
             self.end_thread(number, is_broken);
         }
+        self.free_kept(is_broken);
         self.is_ending = false;
     }
 
@@ -733,33 +949,32 @@ impl Runtime {
         if alone { own } else { format!("{process}/{own}") }
     }
 
-    /// What an object is called.
+    /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
-        match self.population.made.get(object as usize) {
-            Some(Made { what, at: Some(at), .. }) => {
-                let alike = |&&other: &&u32| {
-                    self.population.made[other as usize].at.is_some_and(|it| std::ptr::eq(it, *at))
-                };
-                let mut all = self.made.iter().filter(alike);
-                let place = all.clone().position(|&other| other == object);
-                match (all.nth(1), place) {
-                    (Some(_), Some(place)) => {
-                        format!("the {what} made at {}:{} (number {place})", at.file(), at.line())
-                    }
-                    _ => format!("the {what} made at {}:{}", at.file(), at.line()),
-                }
-            }
-            _ => format!("object {object}"),
+        let made = self.population.made.get(object as usize);
+        let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
+        let alike = |&&other: &&u32| {
+            let made = &self.population.made[other as usize];
+            let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
+            made.at.is_some_and(here) && made.what == *what
+        };
+        let mut all = self.made.iter().filter(alike);
+        let which = all.clone().position(|&other| other == object);
+        let place = crate::words::place(at);
+        match (all.nth(1), which) {
+            (Some(_), Some(which)) => format!("{what} {which} of {place}"),
+            _ => format!("the {what} of {place}"),
         }
     }
+}
 
-    /// A lock that a thread holds already and wants once more.
-    pub fn double_lock(&mut self, object: u32, at: &'static Location<'static>, held: u32) {
-        let name = self.object_name(object);
-        let since = self.log.entries[held as usize].op.at;
-        let message = format!("{name} is locked at {at} by the thread that has it since {since}");
-        self.fail(Cause::Trouble(Trouble::DoubleLock), message);
+/// The clocks of an object.
+fn clock_of(clocks: &mut Vec<[u64; 2]>, object: u32) -> &mut [u64; 2] {
+    let object = object as usize;
+    if object >= clocks.len() {
+        clocks.resize(object + 1, [0; 2]);
     }
+    &mut clocks[object]
 }
 
 impl Drop for Runtime {

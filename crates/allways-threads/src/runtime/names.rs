@@ -4,6 +4,15 @@
 //! neither depends on the order of what is independent. Each gets a small number when it is met for
 //! the first time, and keeps it for the whole exploration.
 
+/// An object that stands for a thread.
+#[derive(Clone, Copy)]
+pub(crate) enum Own {
+    /// What it waits for when it parks.
+    Token,
+    /// Its end, if that has to be an event.
+    End,
+}
+
 /// What is never forgotten.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -15,6 +24,12 @@ pub(crate) struct Names {
     parts: Vec<Vec<u32>>,
     /// For each object, whether somebody tries to take it.
     tried: Vec<bool>,
+    /// For each thread, what stands for itself.
+    own: Vec<[u32; 2]>,
+    /// For each thread, whether somebody asks if it has ended.
+    watched: Vec<bool>,
+    /// Objects that have a place of their own.
+    placed: Vec<(usize, u32)>,
     roots: Vec<u32>,
     /// Whether something was learnt that changes what is independent.
     is_stale: bool,
@@ -24,6 +39,9 @@ impl Names {
     fn new_thread(&mut self) -> u32 {
         self.children.push(Vec::new());
         self.objects.push(Vec::new());
+        let own = [self.new_object(), self.new_object()];
+        self.own.push(own);
+        self.watched.push(false);
         self.children.len() as u32 - 1
     }
 
@@ -79,6 +97,34 @@ impl Names {
             self.parts[object as usize].push(new);
         }
         self.parts[object as usize][part as usize]
+    }
+
+    /// What stands for a thread.
+    pub fn own(&self, thread: u32, own: Own) -> u32 {
+        self.own[thread as usize][own as usize]
+    }
+
+    /// The object at a place that is the same in all runs.
+    pub fn placed(&mut self, place: usize) -> u32 {
+        match self.placed.iter().find(|(other, _)| *other == place) {
+            Some(&(_, object)) => object,
+            None => {
+                let object = self.new_object();
+                self.placed.push((place, object));
+                object
+            }
+        }
+    }
+
+    pub fn is_watched(&self, thread: u32) -> bool {
+        self.watched[thread as usize]
+    }
+
+    /// Somebody asks if a thread has ended.
+    pub fn watch(&mut self, thread: u32) {
+        if !std::mem::replace(&mut self.watched[thread as usize], true) {
+            self.is_stale = true;
+        }
     }
 
     pub fn is_tried(&self, object: u32) -> bool {

@@ -441,14 +441,7 @@ impl<K: Known> Rules<'_, K> {
 }
 
 fn simple(footprint: Footprint) -> Can {
-    Can {
-        alternatives: 1,
-        footprint,
-        needs: [NONE, NONE],
-        taken: NONE,
-        succeeds: true,
-        value: 0,
-    }
+    Can { alternatives: 1, footprint, needs: [NONE, NONE], taken: NONE, succeeds: true, value: 0 }
 }
 
 fn can(can: Can) -> Look {

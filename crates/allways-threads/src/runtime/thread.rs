@@ -1,6 +1,7 @@
 //! A thread of a run.
 
 use super::op::{NONE, Op};
+use super::round::Rounds;
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use std::any::Any;
 use std::panic::Location;
@@ -15,9 +16,15 @@ pub(crate) enum Waits {
     /// A notification: the event with which it began to wait.
     Notified(u32),
     /// The last one to arrive at a barrier.
-    Barrier { object: u32, last: u64 },
+    Barrier {
+        object: u32,
+        last: u64,
+    },
     /// A message to be received.
-    Received { channel: u32, number: u64 },
+    Received {
+        channel: u32,
+        number: u64,
+    },
 }
 
 /// A thread, as far as it is there.
@@ -28,6 +35,7 @@ pub(crate) struct Thread {
     pub parent: u32,
     pub process: u32,
     pub name: Option<String>,
+    pub spawned_at: Option<&'static Location<'static>>,
     /// The events that it has come after since its last one: what it waited for; what it took to spawn it.
     pub came_after: Vec<u32>,
     pub waits: Waits,
@@ -37,10 +45,17 @@ pub(crate) struct Thread {
     pub objects: u32,
     /// Whether somebody waited for its end.
     pub is_joined: bool,
+    /// What it has read lately.
+    pub rounds: Rounds,
+    /// Where its stack begins.
+    pub base: usize,
     /// What it is about to do.
     pub pending: Option<Op>,
     /// What it keeps for itself, by the address of its key.
     pub locals: Vec<(usize, Box<dyn Any>)>,
+    pub has_lost_locals: bool,
+    /// In nanoseconds.
+    pub clock: u64,
     pub coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
     pub yielder: *const Yielder<(), ()>,
 }
@@ -53,14 +68,19 @@ impl Default for Thread {
             parent: NONE,
             process: 0,
             name: None,
+            spawned_at: None,
             came_after: Vec::new(),
             waits: Waits::Nothing,
             waits_at: None,
             children: 0,
             objects: 0,
             is_joined: false,
+            rounds: Rounds::default(),
+            base: 0,
             pending: None,
             locals: Vec::new(),
+            has_lost_locals: false,
+            clock: 0,
             coroutine: None,
             yielder: null(),
         }
@@ -74,19 +94,24 @@ impl Thread {
         parent: u32,
         process: u32,
         name: Option<String>,
-        came_after: Vec<u32>,
+        came_after: &[u32],
         coroutine: Coroutine<(), (), (), DefaultStack>,
     ) {
         self.is_present = true;
         (self.parent, self.process, self.name) = (parent, process, name);
-        self.came_after = came_after;
+        self.came_after.extend_from_slice(came_after);
         self.coroutine = Some(coroutine);
     }
 
     /// Is none of this run any more.
     pub fn forget(&mut self) {
-        let locals = std::mem::take(&mut self.locals);
-        *self = Thread { locals, ..Thread::default() };
+        debug_assert!(self.coroutine.is_none(), "a thread that is forgotten has ended");
+        (self.is_present, self.has_ended, self.is_joined) = (false, false, false);
+        (self.children, self.objects, self.clock) = (0, 0, 0);
+        self.has_lost_locals = false;
+        (self.pending, self.waits, self.name) = (None, Waits::Nothing, None);
+        self.came_after.clear();
+        self.rounds.clear();
         self.locals.clear();
     }
 }

@@ -52,10 +52,10 @@ macro_rules! atomic {
             }
 
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn load(&self, order: Ordering) -> $type {
                 if self.handle.is_under_control() {
-                    self.handle.access(Kind::Load, 0, Location::caller());
+                    self.handle.read(Kind::Load, 0, Location::caller());
                     let value = self.inner.load(SeqCst);
                     report(($bits)(value));
                     return value;
@@ -86,7 +86,7 @@ macro_rules! atomic {
             }
 
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange(
                 &self,
                 expected: $type,
@@ -96,7 +96,7 @@ macro_rules! atomic {
             ) -> Result<$type, $type> {
                 if self.handle.is_under_control() {
                     let expected_bits = ($bits)(expected);
-                    self.handle.access(Kind::Exchange, expected_bits, Location::caller());
+                    self.handle.read(Kind::Exchange, expected_bits, Location::caller());
                     let result = self.inner.compare_exchange(expected, new, SeqCst, SeqCst);
                     let now = match result {
                         Ok(_) => new,
@@ -110,7 +110,7 @@ macro_rules! atomic {
 
             /// Under control it never fails without a reason.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange_weak(
                 &self,
                 expected: $type,
@@ -204,16 +204,30 @@ macro_rules! atomic {
 
 macro_rules! integer {
     ($name:ident, $type:ty) => {
-        atomic!($name, $type, |value: $type| value as u64, "7", [
-            fetch_add |a, b| a.wrapping_add(b),
-            fetch_sub |a, b| a.wrapping_sub(b),
-            fetch_and |a, b| a & b,
-            fetch_nand |a, b| !(a & b),
-            fetch_or |a, b| a | b,
-            fetch_xor |a, b| a ^ b,
-            fetch_max |a, b| a.max(b),
-            fetch_min |a, b| a.min(b)
-        ]);
+        atomic!(
+            $name,
+            $type,
+            |value: $type| value as u64,
+            "7",
+            [
+                fetch_add | a,
+                b | a.wrapping_add(b),
+                fetch_sub | a,
+                b | a.wrapping_sub(b),
+                fetch_and | a,
+                b | a & b,
+                fetch_nand | a,
+                b | !(a & b),
+                fetch_or | a,
+                b | a | b,
+                fetch_xor | a,
+                b | a ^ b,
+                fetch_max | a,
+                b | a.max(b),
+                fetch_min | a,
+                b | a.min(b)
+            ]
+        );
     };
 }
 
@@ -227,9 +241,19 @@ integer!(AtomicU16, u16);
 integer!(AtomicU32, u32);
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
-atomic!(AtomicBool, bool, u64::from, "true", [
-    fetch_and |a, b| a & b,
-    fetch_nand |a, b| !(a & b),
-    fetch_or |a, b| a | b,
-    fetch_xor |a, b| a ^ b
-]);
+atomic!(
+    AtomicBool,
+    bool,
+    u64::from,
+    "true",
+    [
+        fetch_and | a,
+        b | a & b,
+        fetch_nand | a,
+        b | !(a & b),
+        fetch_or | a,
+        b | a | b,
+        fetch_xor | a,
+        b | a ^ b
+    ]
+);

@@ -77,7 +77,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         if self.handle.is_under_control() {
             let granted = self.handle.access(Kind::Lock, 0, Location::caller());
-            return self.taken(granted.event, granted.is_ending);
+            return self.taken(granted.event(), granted.is_ending());
         }
         let guard = |inner| MutexGuard { lock: self, inner: Some(inner), taken: NONE };
         match self.inner.lock() {
@@ -87,11 +87,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// The guard of a thread that may take it.
-    pub(super) fn taken(
-        &self,
-        event: u32,
-        is_ending: bool,
-    ) -> LockResult<MutexGuard<'_, T>> {
+    pub(super) fn taken(&self, event: u32, is_ending: bool) -> LockResult<MutexGuard<'_, T>> {
         let guard = |inner| MutexGuard { lock: self, inner: Some(inner), taken: event };
         match self.inner.try_lock() {
             Ok(inner) => Ok(guard(inner)),
@@ -133,17 +129,17 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// If it is not free, or poisoned.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         if self.handle.is_under_control() {
             if let Some(runtime) = current() {
                 runtime.population.names.try_to_take(self.handle.object());
             }
-            let granted = self.handle.access(Kind::TryLock, 0, Location::caller());
-            if !granted.succeeded {
+            let granted = self.handle.read(Kind::TryLock, 0, Location::caller());
+            if !granted.succeeded() {
                 return Err(TryLockError::WouldBlock);
             }
-            return Ok(self.taken(granted.event, granted.is_ending)?);
+            return Ok(self.taken(granted.event(), granted.is_ending())?);
         }
         let guard = |inner| MutexGuard { lock: self, inner: Some(inner), taken: NONE };
         match self.inner.try_lock() {

@@ -1,6 +1,7 @@
 //! Programs with known numbers of executions.
 
 mod popl;
+mod trouble;
 
 use allways::{Engine, Options, Outcome, Reduction};
 use allways_threads::Program;

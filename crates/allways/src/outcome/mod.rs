@@ -487,6 +487,10 @@ impl Violation {
         let mut text = format!("{}\n{}", self.heading(), self.run.text(last));
         for (node, read) in self.reads.iter().enumerate() {
             text += &match self.reads.len() {
+                _ if matches!(self.cause, Cause::Trouble(_)) => match read.as_str() {
+                    "" => String::new(),
+                    read => format!("  thread {node} {read}\n"),
+                },
                 1 => format!("  it reads {read}\n"),
                 _ => format!("  node {node}: {read}\n"),
             };

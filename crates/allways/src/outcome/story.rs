@@ -133,6 +133,36 @@ pub struct StoryStep {
     pub panic: Option<String>,
 }
 
+impl StoryStep {
+    /// A step of which no more is known than that it happens.
+    ///
+    /// ```
+    /// use allways::{RunEvent, RunEventKind, StoryStep};
+    /// let (kind, what) = (RunEventKind::Thread, "locks".to_owned());
+    /// let event = RunEvent { kind, node: Some(0), from: None, what, choices: vec![] };
+    /// assert_eq!(StoryStep::new(event).event.to_string(), "thread 0 locks");
+    /// ```
+    pub fn new(event: RunEvent) -> Self {
+        StoryStep {
+            event,
+            envelope: None,
+            sent: Vec::new(),
+            lost: Vec::new(),
+            outputs: Vec::new(),
+            timers_set: Vec::new(),
+            timers_cancelled: Vec::new(),
+            before: String::new(),
+            after: String::new(),
+            changes: Vec::new(),
+            observed: Vec::new(),
+            view: None,
+            causes: Vec::new(),
+            matters: true,
+            panic: None,
+        }
+    }
+}
+
 /// Something that was in flight.
 ///
 /// ```
@@ -164,6 +194,18 @@ pub struct StoryEnvelope {
     pub lost_at: Option<usize>,
 }
 
+impl StoryEnvelope {
+    /// Something that was in flight from the start, and still is.
+    ///
+    /// ```
+    /// let envelope = allways::StoryEnvelope::new(Some(0), 1, "Ping".to_owned());
+    /// assert_eq!((envelope.to, envelope.sent_at), (1, None));
+    /// ```
+    pub fn new(from: Option<usize>, to: usize, what: String) -> Self {
+        StoryEnvelope { from, to, what, sent_at: None, handled_at: Vec::new(), lost_at: None }
+    }
+}
+
 /// A field of a node's state that changed.
 ///
 /// ```
@@ -187,6 +229,18 @@ pub struct Change {
     pub after: String,
     /// Whether the field is auxiliary ([`Aux`](crate::Aux)): best left out where room is short.
     pub auxiliary: bool,
+}
+
+impl Change {
+    /// A field that was one thing and is another.
+    ///
+    /// ```
+    /// let change = allways::Change::new("chosen".to_owned(), "1".to_owned(), "2".to_owned());
+    /// assert_eq!(change.to_string(), "chosen: 1 → 2");
+    /// ```
+    pub fn new(path: String, before: String, after: String) -> Self {
+        Change { path, before, after, auxiliary: false }
+    }
 }
 
 impl fmt::Display for Change {

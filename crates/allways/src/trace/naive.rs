@@ -110,13 +110,20 @@ pub(crate) fn runs(most: usize) -> impl Strategy<Value = Vec<Plain>> {
         let one = |index: usize, (which, is): (prop::sample::Index, u8)| {
             (is == 0 && index > 0).then(|| which.index(index))
         };
-        let event = |(index, (process, created, more, reads, writes)): (usize, (_, _, Vec<_>, _, _))| Plain {
-            process,
-            created_by: one(index, created),
-            needs: more.into_iter().filter_map(|more| one(index, more)).map(|n| n as u32).collect(),
-            reads,
-            writes,
-        };
+        let event =
+            |(index, (process, created, more, reads, writes)): (usize, (_, _, Vec<_>, _, _))| {
+                Plain {
+                    process,
+                    created_by: one(index, created),
+                    needs: more
+                        .into_iter()
+                        .filter_map(|more| one(index, more))
+                        .map(|n| n as u32)
+                        .collect(),
+                    reads,
+                    writes,
+                }
+            };
         events.into_iter().enumerate().map(event).collect()
     })
 }

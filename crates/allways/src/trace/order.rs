@@ -14,6 +14,8 @@
 //! is the union of their rows. If they are taken from the latest on, those that are in the
 //! row already when their turn comes are implied by others; the rest are the immediate predecessors.
 
+use std::cmp::Ordering;
+
 /// What an event is to a trace: a step of a process that reads and writes objects.
 ///
 /// Processes and objects are small numbers: there are tables as long as the greatest.
@@ -311,10 +313,11 @@ impl Order {
     /// The nearest events among the first `len` that are dependent with one that comes next: all others
     /// happen before these.
     fn add_nearest(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u32>) {
-        self.each_nearest(len, touch, &mut |event| into.push(event));
+        self.each_nearest(len, touch, |event| into.push(event));
     }
 
-    fn each_nearest(&self, len: usize, touch: &Touch<'_>, add: &mut dyn FnMut(u32)) {
+    #[inline]
+    fn each_nearest(&self, len: usize, touch: &Touch<'_>, mut add: impl FnMut(u32)) {
         for needed in touch.needed() {
             debug_assert!((needed as usize) < len, "an event is created by one before it");
             add(needed);
@@ -430,9 +433,20 @@ fn slot(table: &mut Vec<u32>, index: u32) -> &mut u32 {
     &mut table[index]
 }
 
+#[inline]
 fn sort_latest_first(events: &mut Vec<u32>) {
-    events.sort_unstable_by(|a, b| b.cmp(a));
-    events.dedup();
+    match events[..] {
+        [] | [_] => {}
+        [a, b] => match a.cmp(&b) {
+            Ordering::Less => events.swap(0, 1),
+            Ordering::Equal => events.truncate(1),
+            Ordering::Greater => {}
+        },
+        _ => {
+            events.sort_unstable_by(|a, b| b.cmp(a));
+            events.dedup();
+        }
+    }
 }
 
 /// Whether an event is in a set of bits; what is beyond its words is not.

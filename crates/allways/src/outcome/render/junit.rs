@@ -28,7 +28,10 @@ impl Outcome {
         properties: &[(String, PropertyKind)],
         details: &str,
     ) -> String {
-        let panicked = self.violation.as_ref().is_some_and(|v| matches!(v.cause, Cause::Panic | Cause::Trouble(_)));
+        let panicked = self
+            .violation
+            .as_ref()
+            .is_some_and(|v| matches!(v.cause, Cause::Panic | Cause::Trouble(_)));
         let time = self.statistics.elapsed.as_secs_f64();
         let mut cases = String::new();
         let (mut failures, mut skipped) = (0, 0);

@@ -1,0 +1,155 @@
+//! Loops that only read: noticed, and held until something that they read has changed.
+//!
+//! A thread that waits for others by reading over and over would run for ever if it is always let go on. If between two reads at the same
+//! place of the source it has written nothing, and its stack and its registers are the same, bit by bit, then it is where it was, and as long as
+//! nothing of what it read has changed it will be there again. So it is held: to let it go on earlier adds nothing
+//! but more of the same. A loop that counts how often it has tried is not the same from round to round, and is not held.
+//!
+//! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
+//! that does not.
+
+use super::current;
+use super::log::Entry;
+use super::op::{Kind, NONE, Op};
+use allways::machine::Footprints;
+use std::panic::Location;
+
+/// The reads of a thread since it wrote something.
+#[derive(Default)]
+pub(crate) struct Rounds {
+    reads: Vec<Read>,
+}
+
+struct Read {
+    at: &'static Location<'static>,
+    object: u32,
+    kind: Kind,
+    /// Its event, the last time.
+    event: u32,
+    /// What the stack was like, if it was looked at.
+    stack: Option<u64>,
+}
+
+/// Whether an access may leave everything as it is.
+fn may_only_read(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Load
+            | Kind::Exchange
+            | Kind::TryLock
+            | Kind::TryRead
+            | Kind::TryWrite
+            | Kind::TrySend
+            | Kind::TryReceive
+    )
+}
+
+impl Rounds {
+    pub fn clear(&mut self) {
+        self.reads.clear();
+    }
+
+    /// The last time that a thread did what it is about to do, if it has written nothing since.
+    #[inline]
+    fn last(
+        &mut self,
+        object: u32,
+        kind: Kind,
+        at: &'static Location<'static>,
+    ) -> Option<&mut Read> {
+        let is_it = |read: &&mut Read| {
+            std::ptr::eq(read.at, at) && read.object == object && read.kind == kind
+        };
+        self.reads.iter_mut().find(is_it)
+    }
+
+    /// A thread has done something.
+    #[inline]
+    pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) {
+        if entry.op.kind == Kind::Spin {
+            return;
+        }
+        if !may_only_read(entry.op.kind) || !footprints.writes(entry.footprint).is_empty() {
+            return self.reads.clear();
+        }
+        let Op { at, object, kind, .. } = entry.op;
+        match self.last(object, kind, at) {
+            Some(read) => read.event = event,
+            None => self.reads.push(Read { at, object, kind, event, stack: None }),
+        }
+    }
+}
+
+/// A thread is about to read something: if it is where it was, the event since which it has gone round; otherwise [`NONE`].
+///
+/// When this is called, all that the caller still needs is on its stack or in registers that are its own. Both are looked at.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[allow(improper_ctypes_definitions, reason = "it is called from here alone")]
+pub(crate) extern "sysv64" fn since(
+    object: u32,
+    kind: Kind,
+    at: &'static Location<'static>,
+) -> u32 {
+    std::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov rcx, rsp",
+        "sub rsp, 8",
+        "call {look}",
+        "add rsp, 56",
+        "ret",
+        look = sym look,
+    )
+}
+
+/// Where nobody knows how to look at registers, no loop is noticed.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn since(_: u32, _: Kind, _: &'static Location<'static>) -> u32 {
+    NONE
+}
+
+/// `from` is where the registers are, then the address to which the caller returns, then its stack.
+#[cfg(target_arch = "x86_64")]
+#[allow(improper_ctypes_definitions, reason = "it is called from here alone")]
+extern "sysv64" fn look(
+    object: u32,
+    kind: Kind,
+    at: &'static Location<'static>,
+    from: *const usize,
+) -> u32 {
+    let Some(runtime) = current() else { return NONE };
+    if runtime.is_cleaning_up() {
+        return NONE;
+    }
+    let known = runtime.next_spin(at);
+    let thread = runtime.running_thread();
+    let base = thread.base;
+    let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
+    // Safety: registers and stack are there from `from` to the base of the stack of the thread that runs.
+    let now = unsafe { hash(from, base) };
+    let is_same = read.stack.replace(now) == Some(now);
+    // A run that is repeated goes as it went, whatever the stack looks like.
+    known.unwrap_or(if is_same { read.event } else { NONE })
+}
+
+/// A hash of words in memory.
+///
+/// # Safety
+///
+/// They must be there.
+#[cfg(target_arch = "x86_64")]
+unsafe fn hash(from: *const usize, base: usize) -> u64 {
+    let words = (base - from.addr()) / size_of::<usize>();
+    let mut hash = 0u64;
+    for index in 0..words {
+        // Safety: the caller says that it is there. It may be anything, so it is not looked at as anything.
+        let word = unsafe { from.add(index).read_volatile() };
+        hash = (hash.rotate_left(5) ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    hash
+}

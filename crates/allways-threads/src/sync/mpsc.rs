@@ -1,0 +1,415 @@
+//! Channels, as in `std::sync::mpsc`.
+
+use crate::handle::Handle;
+use crate::runtime::op::Kind;
+use crate::runtime::{Waits, current, wait};
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::Location;
+use std::sync::mpsc as real;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+
+/// A channel of a check.
+struct Channel<T> {
+    handle: Handle,
+    /// [`u64::MAX`] if there is no limit.
+    capacity: u64,
+    queue: Mutex<Queue<T>>,
+}
+
+struct Queue<T> {
+    messages: VecDeque<T>,
+    /// How many were received.
+    received: u64,
+}
+
+impl<T> Channel<T> {
+    fn queue(&self) -> MutexGuard<'_, Queue<T>> {
+        // Nobody panics while it is locked.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What sends into a channel in a check.
+struct Sending<T> {
+    channel: Arc<Channel<T>>,
+    /// What stands for this sender.
+    own: Handle,
+}
+
+impl<T> Sending<T> {
+    fn new(channel: Arc<Channel<T>>, at: &'static Location<'static>) -> Self {
+        let own = Handle::new("sender", at, None);
+        if let Some(runtime) = current() {
+            runtime.add_sender(channel.handle.object(), own.object());
+        }
+        Sending { channel, own }
+    }
+
+    fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
+        let channel = &self.channel;
+        let granted = channel.handle.access(Kind::Send, channel.capacity, at);
+        if !granted.succeeded() || granted.is_ending() {
+            return Err(SendError(message));
+        }
+        channel.queue().messages.push_back(message);
+        if channel.capacity == 0 {
+            let number = granted.value();
+            wait(Waits::Received { channel: channel.handle.object(), number }, at);
+            let mut queue = channel.queue();
+            if queue.received <= number
+                && let Some(message) = queue.messages.pop_back()
+            {
+                return Err(SendError(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
+        let channel = &self.channel;
+        let granted = channel.handle.access(Kind::TrySend, channel.capacity, at);
+        match granted.value() {
+            _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
+            u64::MAX => Err(TrySendError::Disconnected(message)),
+            _ if !granted.succeeded() => Err(TrySendError::Full(message)),
+            _ => {
+                channel.queue().messages.push_back(message);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<T> Drop for Sending<T> {
+    fn drop(&mut self) {
+        if let Some(runtime) = current()
+            && !runtime.is_cleaning_up()
+        {
+            let at = runtime.made_where(self.own.object());
+            self.own.access(Kind::DropSender, 0, at);
+        }
+    }
+}
+
+/// Sends into a channel without a limit.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel();
+/// sender.send(1).unwrap();
+/// assert_eq!(receiver.recv(), Ok(1));
+/// ```
+pub struct Sender<T> {
+    inner: Either<real::Sender<T>, Sending<T>>,
+}
+
+/// Sends into a channel with a limit.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::sync_channel(1);
+/// sender.send(1).unwrap();
+/// assert!(sender.try_send(2).is_err());
+/// # drop(receiver);
+/// ```
+pub struct SyncSender<T> {
+    inner: Either<real::SyncSender<T>, Sending<T>>,
+}
+
+/// Receives what was sent.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel::<u8>();
+/// drop(sender);
+/// assert!(receiver.recv().is_err());
+/// ```
+pub struct Receiver<T> {
+    inner: Either<real::Receiver<T>, Receiving<T>>,
+}
+
+enum Either<A, B> {
+    Real(A),
+    Led(B),
+}
+
+/// What receives from a channel in a check.
+struct Receiving<T> {
+    channel: Arc<Channel<T>>,
+}
+
+impl<T> Receiving<T> {
+    /// A message, or whether there will be none.
+    fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
+        let channel = &self.channel;
+        let granted = channel.handle.access(kind, channel.capacity, at);
+        if !granted.succeeded() || granted.is_ending() {
+            return Err(granted.is_ending() || granted.value() == u64::MAX);
+        }
+        let mut queue = channel.queue();
+        queue.received += 1;
+        queue.messages.pop_front().ok_or(true)
+    }
+}
+
+impl<T> Drop for Receiving<T> {
+    fn drop(&mut self) {
+        let Some(runtime) = current() else { return };
+        if !runtime.is_cleaning_up() {
+            let handle = &self.channel.handle;
+            let at = runtime.made_where(handle.object());
+            handle.access(Kind::DropReceiver, 0, at);
+        }
+        if self.channel.capacity != 0 {
+            // What nobody will receive is dropped now, as `std` does; one that hands over gets it back.
+            let left = std::mem::take(&mut self.channel.queue().messages);
+            drop(left);
+        }
+    }
+}
+
+fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
+    let handle = Handle::new("channel", at, None);
+    let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
+    let channel = Arc::new(Channel { handle, capacity, queue });
+    (Sending::new(Arc::clone(&channel), at), Receiving { channel })
+}
+
+/// A channel without a limit.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel();
+/// sender.send(1).unwrap();
+/// assert_eq!(receiver.recv(), Ok(1));
+/// ```
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    if current().is_some() {
+        let (sending, receiving) = made(u64::MAX, Location::caller());
+        let receiver = Receiver { inner: Either::Led(receiving) };
+        return (Sender { inner: Either::Led(sending) }, receiver);
+    }
+    let (sender, receiver) = real::channel();
+    (Sender { inner: Either::Real(sender) }, Receiver { inner: Either::Real(receiver) })
+}
+
+/// A channel that holds so many messages; none if a sender is to wait until its message is received.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::sync_channel(1);
+/// sender.send(1).unwrap();
+/// assert_eq!(receiver.recv(), Ok(1));
+/// ```
+#[track_caller]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    if current().is_some() {
+        let (sending, receiving) = made(bound as u64, Location::caller());
+        let receiver = Receiver { inner: Either::Led(receiving) };
+        return (SyncSender { inner: Either::Led(sending) }, receiver);
+    }
+    let (sender, receiver) = real::sync_channel(bound);
+    (SyncSender { inner: Either::Real(sender) }, Receiver { inner: Either::Real(receiver) })
+}
+
+#[allow(missing_docs, reason = "each is what it is in std")]
+impl<T> Sender<T> {
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        match &self.inner {
+            Either::Real(real) => real.send(message),
+            Either::Led(led) => led.send(message, Location::caller()),
+        }
+    }
+}
+
+#[allow(missing_docs, reason = "each is what it is in std")]
+impl<T> SyncSender<T> {
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        match &self.inner {
+            Either::Real(real) => real.send(message),
+            Either::Led(led) => led.send(message, Location::caller()),
+        }
+    }
+
+    #[track_caller]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        match &self.inner {
+            Either::Real(real) => real.try_send(message),
+            Either::Led(led) => led.try_send(message, Location::caller()),
+        }
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let inner = match &self.inner {
+            Either::Real(real) => Either::Real(real.clone()),
+            Either::Led(led) => {
+                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
+            }
+        };
+        Sender { inner }
+    }
+}
+
+impl<T> Clone for SyncSender<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let inner = match &self.inner {
+            Either::Real(real) => Either::Real(real.clone()),
+            Either::Led(led) => {
+                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
+            }
+        };
+        SyncSender { inner }
+    }
+}
+
+#[allow(missing_docs, reason = "each is what it is in std")]
+impl<T> Receiver<T> {
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        match &self.inner {
+            Either::Real(real) => real.recv(),
+            Either::Led(led) => {
+                led.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        match &self.inner {
+            Either::Real(real) => real.try_recv(),
+            Either::Led(led) => {
+                led.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| match is_over {
+                    true => TryRecvError::Disconnected,
+                    false => TryRecvError::Empty,
+                })
+            }
+        }
+    }
+
+    /// That it takes too long is a choice.
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        match &self.inner {
+            Either::Real(real) => real.recv_timeout(timeout),
+            Either::Led(led) => {
+                led.receive(Kind::ReceiveOrLate, Location::caller()).map_err(|is_over| {
+                    match (is_over, current()) {
+                        (false, Some(runtime)) => {
+                            runtime.pass(timeout);
+                            RecvTimeoutError::Timeout
+                        }
+                        _ => RecvTimeoutError::Disconnected,
+                    }
+                })
+            }
+        }
+    }
+
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+}
+
+/// What a receiver receives, until there are no senders.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel();
+/// sender.send(1).unwrap();
+/// drop(sender);
+/// assert!(receiver.iter().eq([1]));
+/// ```
+pub struct Iter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+/// What a receiver receives, until there is nothing.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel();
+/// sender.send(1).unwrap();
+/// assert!(receiver.try_iter().eq([1]));
+/// ```
+pub struct TryIter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+}
+
+/// What a receiver receives, until there are no senders.
+///
+/// ```
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel();
+/// sender.send(1).unwrap();
+/// drop(sender);
+/// assert!(receiver.into_iter().eq([1]));
+/// ```
+pub struct IntoIter<T> {
+    receiver: Receiver<T>,
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { receiver: self }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sender { .. }")
+    }
+}
+
+impl<T> fmt::Debug for SyncSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SyncSender { .. }")
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Receiver { .. }")
+    }
+}

@@ -1,0 +1,235 @@
+//! Locks for many readers or one writer.
+
+use crate::handle::Handle;
+use crate::runtime::current;
+use crate::runtime::op::{Kind, NONE};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// A lock for many readers or one writer, as in `std::sync`.
+///
+/// ```
+/// let lock = allways_threads::sync::RwLock::new(1);
+/// assert_eq!(*lock.read().unwrap() + *lock.read().unwrap(), 2);
+/// *lock.write().unwrap() += 1;
+/// assert_eq!(lock.into_inner().unwrap(), 2);
+/// ```
+pub struct RwLock<T: ?Sized> {
+    handle: Handle,
+    inner: std::sync::RwLock<T>,
+}
+
+/// Keeps writers out of a [`RwLock`].
+///
+/// ```
+/// let lock = allways_threads::sync::RwLock::new(1);
+/// let guard = lock.read().unwrap();
+/// assert_eq!(*guard, 1);
+/// ```
+#[must_use = "if unused the lock is given back at once"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    inner: std::sync::RwLockReadGuard<'a, T>,
+    end: End,
+}
+
+/// Keeps all others out of a [`RwLock`].
+///
+/// ```
+/// let lock = allways_threads::sync::RwLock::new(1);
+/// let mut guard = lock.write().unwrap();
+/// *guard = 2;
+/// ```
+#[must_use = "if unused the lock is given back at once"]
+pub struct RwLockWriteGuard<'a, T: ?Sized> {
+    inner: std::sync::RwLockWriteGuard<'a, T>,
+    end: End,
+}
+
+/// Gives a lock back. It comes to its end after the guard of `std`, and nobody else runs in between.
+struct End {
+    handle: Handle,
+    kind: Kind,
+    taken: u32,
+    at: &'static Location<'static>,
+}
+
+impl End {
+    fn new(handle: Handle, kind: Kind, taken: u32, at: &'static Location<'static>) -> Self {
+        End { handle, kind, taken, at }
+    }
+}
+
+impl Drop for End {
+    #[inline]
+    fn drop(&mut self) {
+        if self.taken == NONE {
+            return;
+        }
+        match current() {
+            Some(runtime) if runtime.is_cleaning_up() => runtime.release(self.taken),
+            Some(_) => {
+                self.handle.access(self.kind, u64::from(self.taken), self.at);
+            }
+            None => {}
+        }
+    }
+}
+
+/// What `std` gave, with what gives it back.
+macro_rules! guarded {
+    ($self:ident, $std:ident, $try:ident, $guard:ident, $kind:ident, $end:ident) => {{
+        let at = Location::caller();
+        if $self.handle.is_under_control() {
+            let granted = $self.handle.access(Kind::$kind, 0, at);
+            let end = || End::new($self.handle, Kind::$end, granted.event(), at);
+            return match $self.inner.$try() {
+                Ok(inner) => Ok($guard { inner, end: end() }),
+                Err(TryLockError::Poisoned(poisoned)) => {
+                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+                }
+                Err(TryLockError::WouldBlock) => $self.at_the_end(),
+            };
+        }
+        let end = || End::new($self.handle, Kind::$end, NONE, at);
+        match $self.inner.$std() {
+            Ok(inner) => Ok($guard { inner, end: end() }),
+            Err(poisoned) => {
+                Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+            }
+        }
+    }};
+}
+
+macro_rules! tried {
+    ($self:ident, $try:ident, $guard:ident, $kind:ident, $end:ident) => {{
+        let at = Location::caller();
+        let mut taken = NONE;
+        if $self.handle.is_under_control() {
+            let granted = $self.handle.read(Kind::$kind, 0, at);
+            if !granted.succeeded() {
+                return Err(TryLockError::WouldBlock);
+            }
+            taken = granted.event();
+        }
+        let end = || End::new($self.handle, Kind::$end, taken, at);
+        match $self.inner.$try() {
+            Ok(inner) => Ok($guard { inner, end: end() }),
+            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                let guard = $guard { inner: poisoned.into_inner(), end: end() };
+                Err(TryLockError::Poisoned(PoisonError::new(guard)))
+            }
+        }
+    }};
+}
+
+#[allow(missing_docs, reason = "each is what it is in std")]
+impl<T> RwLock<T> {
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        let handle = Handle::new("lock", Location::caller(), None);
+        RwLock { handle, inner: std::sync::RwLock::new(value) }
+    }
+
+    pub fn into_inner(self) -> LockResult<T> {
+        self.inner.into_inner()
+    }
+}
+
+#[allow(missing_docs, reason = "each is what it is in std")]
+impl<T: ?Sized> RwLock<T> {
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        guarded!(self, read, try_read, RwLockReadGuard, Read, EndRead)
+    }
+
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        guarded!(self, write, try_write, RwLockWriteGuard, Write, EndWrite)
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        tried!(self, try_read, RwLockReadGuard, TryRead, EndRead)
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        tried!(self, try_write, RwLockWriteGuard, TryWrite, EndWrite)
+    }
+
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    pub fn clear_poison(&self) {
+        self.inner.clear_poison();
+    }
+
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+
+    /// A thread that cleans up needs what another one has that will clean up, too.
+    #[cold]
+    fn at_the_end<G>(&self) -> LockResult<G> {
+        panic!("a lock is taken while another thread that is ending has it")
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        RwLock::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        RwLock::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    /// Does not count as an access.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
