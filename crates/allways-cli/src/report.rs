@@ -246,6 +246,7 @@ fn after(bound: Bound, engine: &str) -> &'static str {
         Bound::States => "raise --max-states",
         Bound::Seconds => "raise --max-seconds, or make the system smaller with --set",
         Bound::Memory => "raise --max-memory, or make the system smaller with --set",
+        Bound::Preemptions => "allow more with --preemptions, or leave that out",
         Bound::Reduction => "use --reduction optimal, which misses nothing",
         Bound::Runs if engine.starts_with("dpor") => "raise --max-runs",
         Bound::Runs => "raise --runs, or use --engine global, which is complete",

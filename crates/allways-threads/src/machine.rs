@@ -16,13 +16,13 @@ use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
 use std::sync::Arc;
 
 /// Threads, led along a run.
-pub(crate) struct Threads {
-    pub runtime: Box<Runtime>,
+pub struct Threads {
+    pub(crate) runtime: Box<Runtime>,
     last: u32,
 }
 
 impl Threads {
-    pub fn new(mains: Arc<[Main]>, stack_size: usize) -> Self {
+    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
         Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE }
     }
 

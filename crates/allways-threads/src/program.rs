@@ -3,7 +3,10 @@
 use crate::machine::Threads;
 use crate::runtime::Main;
 use allways::machine::{self, Machines};
-use allways::{Error, Options, Outcome};
+use allways::{
+    Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
+    SavedRun, Story, Violation,
+};
 use std::sync::Arc;
 
 /// The stack of a thread, unless the program says otherwise.
@@ -28,7 +31,7 @@ const STACK_SIZE: usize = 1 << 20;
 /// assert_eq!(outcome.statistics.runs, Some(2));
 /// ```
 pub struct Program {
-    mains: Vec<Main>,
+    mains: Vec<Arc<Main>>,
     stack_size: usize,
 }
 
@@ -66,7 +69,7 @@ impl Program {
         name: impl Into<String>,
         main: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        self.mains.push(Main { name: name.into(), body: Box::new(main), serves: false });
+        self.add(name.into(), Box::new(main), false);
         self
     }
 
@@ -83,7 +86,7 @@ impl Program {
         name: impl Into<String>,
         main: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        self.mains.push(Main { name: name.into(), body: Box::new(main), serves: true });
+        self.add(name.into(), Box::new(main), true);
         self
     }
 
@@ -98,7 +101,12 @@ impl Program {
         Program { stack_size, ..self }
     }
 
-    /// Checks the program with the default options, as the environment changes them.
+    fn add(&mut self, name: String, body: Box<dyn Fn() + Send + Sync>, serves: bool) {
+        self.mains.push(Arc::new(Main { name, body, serves }));
+    }
+
+    /// Checks the program with the default options, as the environment changes them. A check that takes long says so on
+    /// standard error.
     ///
     /// ```
     /// use allways_threads::Program;
@@ -109,8 +117,8 @@ impl Program {
     ///
     /// With one clear sentence if the program cannot be checked. A violation is not a panic: see [`Outcome::assert_holds`].
     #[track_caller]
-    pub fn check(self) -> Outcome {
-        match Options::from_env().and_then(|options| self.try_check(&options)) {
+    pub fn check(&self) -> Outcome {
+        match self.validate().and_then(|()| machine::check_by_the_environment(self)) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -127,31 +135,71 @@ impl Program {
     /// # Errors
     ///
     /// If the options make no sense, or a thread hides something from the checker.
-    pub fn try_check(self, options: &Options) -> Result<Outcome, Error> {
-        self.checkable().check(options)
-    }
-
-    fn checkable(self) -> Checked {
-        Checked { mains: self.mains.into(), stack_size: self.stack_size }
-    }
-}
-
-/// A program that is complete.
-struct Checked {
-    mains: Arc<[Main]>,
-    stack_size: usize,
-}
-
-impl Checked {
-    fn check(&self, options: &Options) -> Result<Outcome, Error> {
+    pub fn try_check(&self, options: &Options) -> Result<Outcome, Error> {
+        self.validate()?;
         machine::check(self, options)
     }
+
+    /// Carries a saved run out again, against the program as it is now.
+    ///
+    /// ```
+    /// use allways::SavedRun;
+    /// use allways_threads::{Program, rand};
+    /// let program = Program::new(|| assert!(rand::below(3) != 1));
+    /// let saved = SavedRun::new("dice", [("sides", "3")], &program.check()).unwrap();
+    /// assert!(program.replay(&saved).unwrap().still_violates());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a thread hides something from the checker.
+    pub fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
+        self.validate()?;
+        machine::replay(self, saved)
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        match self.mains.is_empty() {
+            true => Err(Error::System("the program has no process; give it one".to_owned())),
+            false => Ok(()),
+        }
+    }
 }
 
-impl Machines for Checked {
+impl Machines for Program {
     type Machine = Threads;
 
     fn make(&self) -> Result<Threads, Error> {
-        Ok(Threads::new(Arc::clone(&self.mains), self.stack_size))
+        Ok(Threads::new(self.mains.clone().into(), self.stack_size))
+    }
+}
+
+impl Checkable for Program {
+    fn check_with(&self, options: &Options) -> Result<Outcome, Error> {
+        self.try_check(options)
+    }
+
+    fn property_names(&self) -> Vec<(String, PropertyKind)> {
+        Vec::new()
+    }
+
+    fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
+        Program::replay(self, saved)
+    }
+
+    fn story(&self, run: &Run) -> Result<Story, Error> {
+        machine::story(self, run)
+    }
+
+    fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
+        machine::violation_story(self, violation)
+    }
+
+    fn minimise(
+        &self,
+        violation: &Violation,
+        options: &MinimiseOptions,
+    ) -> Result<(Violation, Minimised), Error> {
+        machine::minimise(self, violation, options)
     }
 }

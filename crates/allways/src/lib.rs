@@ -53,7 +53,8 @@ pub use allways_derive::Kinds;
 pub use allways_derive::Rename;
 pub use engine::Checkable;
 pub use engine::options::{
-    Combine, Engine, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+    Combine, Engine, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
+    parse_seconds,
 };
 pub use engine::progress::Progress;
 pub use error::Error;
@@ -99,11 +100,13 @@ pub use outcome::{
 /// assert!(footprints.conflict(read, write) && !footprints.conflict(read, read));
 /// ```
 pub mod machine {
-    pub use crate::engine::machine::check::check;
     pub use crate::engine::machine::footprint::{Footprint, Footprints};
     pub use crate::engine::machine::{
         Blockers, Elsewhere, First, Machine, Machines, Object, Performed, Process, Reach, Reading,
         Told, Transition,
+    };
+    pub use crate::engine::schedule::{
+        check, check_by_the_environment, minimise, replay, story, violation_story,
     };
     pub use crate::model::step::guarded as quietly;
     pub use crate::space::Costs;

@@ -82,7 +82,7 @@ impl Known for Population {
 
 /// All threads of a system, and the run that they have made.
 pub(crate) struct Runtime {
-    mains: Arc<[Main]>,
+    mains: Arc<[Arc<Main>]>,
     /// Counts runs: what was made in another one is not of this one.
     pub epoch: u32,
     pub population: Population,
@@ -248,7 +248,7 @@ fn outside(op: &Op) -> ! {
 }
 
 impl Runtime {
-    pub fn new(mains: Arc<[Main]>, stack_size: usize) -> Self {
+    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
         Runtime {
             mains,
             epoch: 0,

@@ -1,6 +1,7 @@
 //! Programs with known numbers of executions.
 
 mod popl;
+mod schedules;
 mod trouble;
 
 use allways::{Engine, Options, Outcome, Reduction};

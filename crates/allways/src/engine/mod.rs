@@ -14,6 +14,8 @@ pub(crate) mod machine;
 pub(crate) mod options;
 pub(crate) mod por;
 pub(crate) mod progress;
+pub(crate) mod random;
+pub(crate) mod schedule;
 pub(crate) mod walk;
 mod watch;
 
@@ -104,17 +106,7 @@ impl<N: Node> System<N> {
     /// a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        let watched = |mut options: Options| {
-            let progress = Arc::clone(options.progress.get_or_insert_default());
-            // Not by `eprintln`: what a test prints is kept back until it ends.
-            let to = std::io::stderr();
-            let hint = match options.max_time {
-                Some(_) => "",
-                None => "; ALLWAYS_MAX_SECONDS=60 would bound it",
-            };
-            watch::during(&progress, watch::SILENCE, hint, to, || self.try_check(&options))
-        };
-        match Options::from_env().and_then(watched) {
+        match checked_by_the_environment(|options| self.try_check(options)) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -169,6 +161,21 @@ impl<N: Node> System<N> {
         let outcome = conclude(self, &name, findings, options, &budget)?;
         Ok(Outcome { beside, ..outcome })
     }
+}
+
+/// Checks with the default options, as the environment changes them. If that takes long, it is said on standard error.
+pub(crate) fn checked_by_the_environment(
+    check: impl FnOnce(&Options) -> Result<Outcome, Error> + Send,
+) -> Result<Outcome, Error> {
+    let mut options = Options::from_env()?;
+    let progress = Arc::clone(options.progress.get_or_insert_default());
+    // Not by `eprintln`: what a test prints is kept back until it ends.
+    let to = std::io::stderr();
+    let hint = match options.max_time {
+        Some(_) => "",
+        None => "; ALLWAYS_MAX_SECONDS=60 would bound it",
+    };
+    watch::during(&progress, watch::SILENCE, hint, to, || check(&options))
 }
 
 /// A system whose node type is forgotten: what a catalogue of systems holds.

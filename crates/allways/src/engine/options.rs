@@ -169,6 +169,43 @@ impl FromStr for Reduction {
     }
 }
 
+/// How engine `walk` chooses among the threads that can go on.
+///
+/// ```
+/// use allways::Schedule;
+/// assert_eq!("random".parse(), Ok(Schedule::Random));
+/// assert_eq!("pct".parse(), Ok(Schedule::Pct(3)));
+/// assert_eq!("pct:2".parse(), Ok(Schedule::Pct(2)));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Schedule {
+    /// Each equally likely, at each step.
+    #[default]
+    Random,
+    /// Probabilistic concurrency testing: by priorities that are drawn at random, and changed at so many random steps less one. What it takes
+    /// so many ordered steps to go wrong is found with a probability that is known.
+    Pct(u32),
+}
+
+impl FromStr for Schedule {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || {
+            let why = format!("there is no schedule `{text}`; choose random, pct or pct:DEPTH");
+            Error::Options(why)
+        };
+        match text.split_once(':') {
+            None if text == "random" => Ok(Schedule::Random),
+            None if text == "pct" => Ok(Schedule::Pct(3)),
+            Some(("pct", depth)) => match depth.parse() {
+                Ok(depth) if depth > 0 => Ok(Schedule::Pct(depth)),
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+}
+
 /// What a partial order reduction in engine `global` preserves; what it preserves less, it leaves
 /// out more.
 ///
@@ -222,6 +259,10 @@ pub struct Options {
     pub por: Option<Por>,
     /// Which runs engine `dpor` leaves out.
     pub reduction: Reduction,
+    /// How engine `walk` chooses among threads.
+    pub schedule: Schedule,
+    /// In engine `dpor`, only runs in which a thread that could go on is stopped at most so often, and all of those.
+    pub preemptions: Option<u32>,
     /// Which combinations of local states engine `lmc` makes.
     pub combine: Combine,
     /// How many threads to use; zero for as many as there are cores.
@@ -265,6 +306,8 @@ impl Default for Options {
             search: Search::Bfs,
             por: None,
             reduction: Reduction::Optimal,
+            schedule: Schedule::Random,
+            preemptions: None,
             combine: Combine::Views,
             threads: 0,
             max_depth: None,
@@ -287,7 +330,7 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_REDUCTION`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
     /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
@@ -337,6 +380,12 @@ impl Options {
         read!("ALLWAYS_SEARCH", t, options.search = t.parse()?);
         read!("ALLWAYS_POR", t, options.por = parse_por(t)?);
         read!("ALLWAYS_REDUCTION", t, options.reduction = t.parse()?);
+        read!("ALLWAYS_SCHEDULE", t, options.schedule = t.parse()?);
+        read!(
+            "ALLWAYS_PREEMPTIONS",
+            t,
+            options.preemptions = Some(number("ALLWAYS_PREEMPTIONS", t)?)
+        );
         read!("ALLWAYS_COMBINE", t, options.combine = t.parse()?);
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));

@@ -10,6 +10,7 @@ use super::commute::Mark;
 use super::expand::{Candidate, Expander, Expansion, Touches};
 use super::goals::{Goals, Sightings};
 use super::options::Options;
+use super::random::Random;
 use super::{Findings, Found, FoundWhat, Terminal, nothing_left, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
@@ -30,29 +31,6 @@ const DEFAULT_DEPTH: u64 = 10_000;
 
 /// So often within a run somebody looks at the clock. Steps may become slow where states grow.
 const STEPS_A_PULSE: usize = 64;
-
-/// SplitMix64: small, good enough to choose steps, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64, run: u64) -> Self {
-        let mut random = Random(seed ^ run.wrapping_mul(0xA076_1D64_78BD_642F));
-        random.next();
-        random
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
-    }
-}
 
 /// What the threads share.
 struct Walks<'a> {

@@ -72,6 +72,8 @@ pub enum Bound {
     Runs,
     /// The reduction, which may leave out runs that matter: `naive` of engine `dpor`.
     Reduction,
+    /// The number of preemptions.
+    Preemptions,
     /// Somebody asked it to stop.
     Interrupt,
 }
@@ -85,6 +87,7 @@ impl fmt::Display for Bound {
             Bound::Memory => "memory",
             Bound::Runs => "runs",
             Bound::Reduction => "reduction",
+            Bound::Preemptions => "preemptions",
             Bound::Interrupt => "interrupt",
         })
     }

@@ -135,6 +135,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
         self.bound.get_or_insert(Bound::Reduction);
     }
 
+    /// Says that there are runs with more preemptions.
+    pub fn hold_back(&mut self) {
+        self.bound.get_or_insert(Bound::Preemptions);
+    }
+
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
     pub fn perform(&mut self, transition: Transition) -> Result<Footprint, Error> {
         let performed = self.machine.perform(transition)?;

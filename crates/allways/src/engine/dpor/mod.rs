@@ -24,7 +24,7 @@ mod ds;
 #[cfg(test)]
 mod ds_tests;
 mod estimate;
-mod explore;
+pub(crate) mod explore;
 mod judge;
 mod races;
 mod reduced;
@@ -43,6 +43,7 @@ use crate::model::system::System;
 use crate::outcome::Run;
 use crate::space::local::{LocalSpace, SpaceOptions};
 use explore::Explorer;
+pub(crate) use judge::run_of;
 
 /// Runs the search.
 pub(crate) fn search<N: Node>(

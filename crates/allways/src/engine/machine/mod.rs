@@ -12,7 +12,6 @@
 //!
 //! [`Handlers`](handlers::Handlers) is the machine for systems of handlers.
 
-pub(crate) mod check;
 pub(crate) mod elsewhere;
 pub(crate) mod footprint;
 pub(crate) mod handlers;

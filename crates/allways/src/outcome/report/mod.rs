@@ -227,6 +227,7 @@ impl Outcome {
             Some(Bound::States) => "raise ALLWAYS_MAX_STATES, or `max_states` in its options",
             Some(Bound::Seconds) => "raise ALLWAYS_MAX_SECONDS, or `max_time` in its options",
             Some(Bound::Memory) => "raise ALLWAYS_MAX_MEMORY, or `max_memory` in its options",
+            Some(Bound::Preemptions) => "allow more preemptions, or check without a bound on them",
             Some(Bound::Reduction) => "check with reduction `optimal`, which misses nothing",
             Some(Bound::Runs) if self.engine.starts_with("dpor") => {
                 "raise ALLWAYS_MAX_RUNS, or `max_runs` in its options"
