@@ -429,7 +429,8 @@ impl Runtime {
     /// What an event took is given back, in the event at hand.
     #[inline]
     pub fn release(&mut self, taken: u32) {
-        if self.is_repeating {
+        // What threads give back that are ended belongs to no run any more; the log is that of another.
+        if self.is_repeating || self.is_ending {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
