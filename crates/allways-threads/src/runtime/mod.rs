@@ -408,6 +408,9 @@ impl Runtime {
     /// The value of an atomic after the event at hand.
     #[inline]
     pub fn report(&mut self, value: u64) {
+        if self.is_ending {
+            return;
+        }
         if let Some(entry) = self.log.entries.get_mut(self.event as usize) {
             if self.is_repeating && entry.value != value {
                 let difference = format!(
