@@ -183,6 +183,10 @@ impl Checkable for Program {
         Vec::new()
     }
 
+    fn is_of_threads(&self) -> bool {
+        true
+    }
+
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
         Program::replay(self, saved)
     }

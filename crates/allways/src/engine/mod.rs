@@ -201,6 +201,12 @@ pub trait Checkable: Send + Sync {
     /// The names of the properties with their kinds.
     fn property_names(&self) -> Vec<(String, PropertyKind)>;
 
+    /// Whether it is a program of threads, and no system of nodes: it has no states to speak of, and its properties are
+    /// that no thread panics or gets into [`Trouble`](crate::Trouble).
+    fn is_of_threads(&self) -> bool {
+        false
+    }
+
     /// Carries out a saved run: see [`System::replay`].
     ///
     /// # Errors
