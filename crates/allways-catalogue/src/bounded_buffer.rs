@@ -118,7 +118,10 @@ impl Buffer {
         Buffer {
             ring: Mutex::new(Ring { places, first: 0, len: 0 }),
             has_items: Condvar::new(),
-            has_room: (bug != Some(ONE_CONDITION)).then(Condvar::new),
+            has_room: match bug {
+                Some(ONE_CONDITION) => None,
+                _ => Some(Condvar::new()),
+            },
             looks_again: bug != Some(IF_INSTEAD_OF_WHILE),
         }
     }

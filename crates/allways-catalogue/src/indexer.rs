@@ -72,7 +72,8 @@ fn index(threads: usize, two_steps: bool) {
     found.sort_unstable();
     let mut expected: Vec<usize> = (0..threads).flat_map(words).collect();
     expected.sort_unstable();
-    assert_eq!(found, expected, "every word is in the table once");
+    let (all, left) = (expected.len(), found.len());
+    assert!(found == expected, "a word is lost: {left} of {all} are in the table");
 }
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
@@ -100,7 +101,7 @@ mod tests {
     fn who_looks_first_and_takes_then_may_overwrite() {
         let violation = threads("indexer", &[("bug", "two-steps")]).violation.unwrap();
         assert_eq!(violation.cause, Cause::Panic);
-        assert!(violation.property.contains("every word is in the table once"), "{violation}");
+        assert!(violation.property.contains("a word is lost: 47 of 48"), "{violation}");
         threads("indexer", &[("bug", "two-steps"), ("threads", "11")]).assert_holds();
     }
 }

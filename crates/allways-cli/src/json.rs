@@ -32,9 +32,10 @@ struct OutcomeJson<'a> {
     peak_memory_bytes: Option<u64>,
     collision_probability: Option<f64>,
     run: Option<Vec<EventJson<'a>>>,
-    /// `always`, `stuck`, `never reached` or `panic`, when violated.
+    /// `always`, `stuck`, `never reached` or `panic`, when violated; for threads also `deadlock`, `lost wake-up`, `livelock`, `data race`,
+    /// `double lock` or `leaked thread`.
     cause: Option<&'static str>,
-    /// What the property reads at the end: a view of each node, or an observer's state.
+    /// What the property reads at the end: a view of each node, or an observer's state. For threads, where each that is in trouble stands.
     reads: Option<&'a [String]>,
     minimised: Option<MinimisedJson>,
     witnesses: Vec<WitnessJson<'a>>,

@@ -325,13 +325,18 @@ impl Told for Threads {
         match &self.runtime.failure {
             Some((Cause::Panic, message)) => {
                 reads.iter_mut().for_each(String::clear);
-                let last = self.runtime.present.iter().position(|&thread| thread == self.last);
-                if let Some(read) = last.and_then(|last| reads.get_mut(last)) {
+                let failed = self.runtime.failed;
+                let failed = self.runtime.present.iter().position(|&thread| thread == failed);
+                if let Some(read) = failed.and_then(|failed| reads.get_mut(failed)) {
                     *read = format!("panics: {message}");
                 }
             }
             Some(_) => reads.iter_mut().for_each(String::clear),
             None => {}
+        }
+        let threads = reads.iter_mut().zip(&self.runtime.present);
+        for (read, &thread) in threads.filter(|(read, _)| !read.is_empty()) {
+            *read = format!("{} {read}", self.runtime.thread_name(thread));
         }
         Ok(reads)
     }

@@ -7,6 +7,7 @@ use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
     SavedRun, Story, Violation,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// The stack of a thread, unless the program says otherwise.
@@ -156,6 +157,22 @@ impl Program {
     pub fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {
         self.validate()?;
         machine::replay(self, saved)
+    }
+
+    /// Reads a saved run from a file and carries it out: see [`Program::replay`].
+    ///
+    /// ```no_run
+    /// # use allways_threads::Program;
+    /// # let program = Program::new(|| ());
+    /// // In a test, with the run.json that a check has saved: the bug does not come back.
+    /// program.replay_file("tests/run.json").unwrap().assert_no_longer_violates();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the file is no saved run, or a thread hides something from the checker.
+    pub fn replay_file(&self, path: impl AsRef<Path>) -> Result<Replayed, Error> {
+        self.replay(&SavedRun::load(path)?)
     }
 
     fn validate(&self) -> Result<(), Error> {

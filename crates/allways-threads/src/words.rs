@@ -36,11 +36,11 @@ pub(crate) fn value_before(runtime: &Runtime, entry: &Entry) -> Option<u64> {
     runtime.population.made.get(entry.op.object as usize)?.initial
 }
 
-/// An event in words.
+/// An event in words: who, what, where.
 pub(crate) fn event(runtime: &Runtime, event: usize) -> String {
     let entry = &runtime.log.entries[event];
-    let what = did(runtime, entry);
-    format!("{what} at {}", place(entry.op.at))
+    let (who, what) = (runtime.thread_name(entry.thread), did(runtime, entry));
+    format!("{who} {what} at {}", place(entry.op.at))
 }
 
 fn did(runtime: &Runtime, entry: &Entry) -> String {

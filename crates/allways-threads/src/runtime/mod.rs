@@ -101,6 +101,8 @@ pub(crate) struct Runtime {
     is_ending: bool,
     /// What went wrong in the run.
     pub failure: Option<(Cause, String)>,
+    /// The thread that ran then.
+    pub failed: u32,
     /// What keeps the check from going on.
     pub error: Option<Error>,
     stacks: Vec<DefaultStack>,
@@ -262,6 +264,7 @@ impl Runtime {
             alternative: 0,
             is_ending: false,
             failure: None,
+            failed: NONE,
             error: None,
             stacks: Vec::new(),
             stack_size,
@@ -574,6 +577,7 @@ impl Runtime {
     pub fn fail(&mut self, cause: Cause, message: String) {
         if self.failure.is_none() {
             self.failure = Some((cause, message));
+            self.failed = self.running;
         }
     }
 

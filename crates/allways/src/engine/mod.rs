@@ -38,7 +38,7 @@ use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
 use goals::GoalFound;
-use options::{Engine, Options, Search};
+use options::{Engine, Options, Schedule, Search};
 use std::sync::Arc;
 
 /// What an engine has found when it ends.
@@ -140,6 +140,14 @@ impl<N: Node> System<N> {
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));
+        }
+        let for_threads = [
+            (options.preemptions.is_some(), "a bound on preemptions"),
+            (options.schedule != Schedule::Random, "a schedule by priorities (pct)"),
+        ];
+        if let Some((_, what)) = for_threads.iter().find(|(is_asked, _)| *is_asked) {
+            let why = format!("{what} is for programs of threads; this is a system of nodes");
+            return Err(Error::Options(why));
         }
         let mut beside = Vec::new();
         let (name, findings) = match (options.engine, options.search) {
@@ -385,6 +393,7 @@ fn conclude<N: Node>(
         coverage,
         warnings,
         piles_up,
+        of_threads: false,
         statistics,
     })
 }

@@ -92,13 +92,16 @@ pub(super) fn replayed<M: Told>(machine: &mut M, saved: &Violation) -> Result<Re
             Some(event) => {
                 let mut possible = Vec::new();
                 machine.possible(&mut possible)?;
+                let reads = machine.reads()?;
+                let waits = event.node.and_then(|node| reads.get(node)).filter(|r| !r.is_empty());
+                let waits = waits.map_or_else(String::new, |waits| format!("; {waits}"));
                 let mut instead = Vec::new();
                 for &transition in possible.iter().take(3) {
                     machine.perform(transition)?;
                     instead.push(machine.describe(at)?);
                     machine.go_back(at)?;
                 }
-                let why = format!("{event}: it cannot happen");
+                let why = format!("{event}: it cannot happen{waits}");
                 Ok(Replayed::NoLongerApplies { at: at + 1, why, instead })
             }
         },

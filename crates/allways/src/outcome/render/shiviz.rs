@@ -54,7 +54,11 @@ pub(super) fn render(story: &Story) -> String {
 
     let mut started = Vec::new();
     for (node, start) in story.starts.iter().enumerate().take(nodes) {
-        started.push(log.event(node, &[], &format!("starts as {}", start.state)));
+        let text = match start.state.as_str() {
+            "" => "starts".to_owned(),
+            state => format!("starts as {state}"),
+        };
+        started.push(log.event(node, &[], &text));
     }
     let mut done: Vec<Clock> = Vec::new();
     for step in &story.steps {
@@ -68,6 +72,12 @@ pub(super) fn render(story: &Story) -> String {
                 (None, None) => None,
             };
             after = sent.cloned().unwrap_or_default();
+        }
+        // What threads share orders their steps, not only what they send.
+        let shared = step.causes.iter().filter(|_| event.kind == RunEventKind::Thread);
+        for (&host, &count) in shared.filter_map(|&cause| done.get(cause)).flatten() {
+            let known = after.entry(host).or_default();
+            *known = (*known).max(count);
         }
         let by = match event.kind {
             RunEventKind::Drop | RunEventKind::Partition | RunEventKind::Heal => network,

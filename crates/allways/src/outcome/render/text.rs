@@ -195,8 +195,9 @@ impl Story {
         page.starts(self);
         let column = match &lanes {
             Some(lanes) => {
-                let header = lanes.header(&self.nodes, page.signs);
-                page.cells(&header, &[]);
+                for header in lanes.header(&self.nodes, page.signs) {
+                    page.cells(&header, &[]);
+                }
                 lanes.text_at()
             }
             None => gutter,
@@ -206,7 +207,7 @@ impl Story {
         if let (Some(lanes), true) = (&mut lanes, skipped > 0) {
             // Who is down at the first step shown is known from those before it.
             for step in &self.steps[..skipped] {
-                lanes.step(step, page.signs);
+                lanes.step(self, step, page.signs);
             }
         }
         if skipped > 0 {
@@ -307,7 +308,7 @@ impl Page {
                 None => states.push((vec![node], state)),
             }
         }
-        if states.is_empty() {
+        if states.is_empty() || story.is_of_threads() {
             return;
         }
         let one = states.len() == 1;
@@ -400,8 +401,11 @@ impl Page {
         let mut text = sentences::event(story, at);
         if lanes.is_none() {
             let node = step.event.node.filter(|_| step.event.kind != RunEventKind::Drop);
-            let node = node.map(|node| format!("node {node} "));
-            text = format!("{}{mark} {text}", node.unwrap_or_default());
+            text = match (step.event.kind, node) {
+                (RunEventKind::Thread, _) => format!("{mark} {}", step.event),
+                (_, Some(node)) => format!("node {node} {mark} {text}"),
+                (_, None) => format!("{mark} {text}"),
+            };
         }
         let room = self.width.saturating_sub(column).max(1);
         let most = if matters { 3 } else { 1 };
@@ -416,7 +420,7 @@ impl Page {
             match lanes.as_deref_mut() {
                 Some(lanes) => {
                     let mut cells = match index {
-                        0 => lanes.step(step, self.signs),
+                        0 => lanes.step(story, step, self.signs),
                         _ => lanes.idle(self.signs),
                     };
                     if index == 0 {
