@@ -3,7 +3,7 @@
 use crate::engine::machine::{Machine, Told};
 use crate::error::Error;
 use crate::outcome::replayed::Replayed;
-use crate::outcome::{Cause, Run, Violation};
+use crate::outcome::{Cause, Run, RunEvent, RunEventKind, Violation};
 
 /// What went wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +72,16 @@ pub(super) fn all<M: Told>(machine: &mut M, run: &Run) -> Result<(), Error> {
 
 /// What becomes of a violation that was saved.
 pub(super) fn replayed<M: Told>(machine: &mut M, saved: &Violation) -> Result<Replayed, Error> {
+    if !matches!(saved.cause, Cause::Panic | Cause::Trouble(_)) {
+        let property = &saved.property;
+        let why = format!("the run violates property `{property}`, and threads have no properties");
+        return Err(Error::Run(why));
+    }
+    let is_of_nodes = |event: &&RunEvent| event.kind != RunEventKind::Thread;
+    if let Some(event) = saved.run.events.iter().find(is_of_nodes) {
+        let why = format!("the run is none of threads: {event} is a step of a node");
+        return Err(Error::Run(why));
+    }
     let found = Failure { cause: saved.cause.clone(), message: saved.property.clone() };
     let Followed { at, failure } = follow(machine, &saved.run)?;
     match failure {

@@ -193,4 +193,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_threads_share_is_an_edge() {
+        let graph = render(&sample::threads(), &About::default());
+        assert!(graph.contains("s3 [label=\"4. locks mutex 0 of a.rs:5 at a.rs:6\"]"), "{graph}");
+        assert!(graph.contains("  s3 -> s4 [style=dashed constraint=false]\n"), "{graph}");
+        // One for the message.
+        assert_eq!(graph.matches("constraint=false").count(), 2, "{graph}");
+    }
 }

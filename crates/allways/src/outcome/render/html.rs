@@ -372,4 +372,21 @@ mod tests {
     fn rows_are_as_high_as_the_style_says() {
         assert!(include_str!("html.css").contains(&format!("height: {ROW}px")));
     }
+
+    #[test]
+    fn what_a_thread_did_last_stands_for_its_state() {
+        let story = sample::threads();
+        let data = embedded(&render(&story, &About::default()));
+        assert_eq!(
+            (&data["threads"], &data["ending"]["trouble"]),
+            (&true.into(), &"deadlock".into())
+        );
+        let text =
+            |place: &Value| data["texts"][place.as_u64().unwrap() as usize].as_str().unwrap();
+        let states = data["moments"][4]["states"].as_array().unwrap();
+        assert_eq!(text(&states[1]), "locks mutex 0 of a.rs:5 at a.rs:6");
+        assert_eq!(text(&data["ending"]["reads"][1]), "waits at a.rs:8 too");
+        let nodes = embedded(&render(&sample::paxos(), &About::default()));
+        assert_eq!(nodes["threads"], false);
+    }
 }

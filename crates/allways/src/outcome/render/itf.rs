@@ -338,4 +338,15 @@ mod tests {
         assert_eq!(trace["states"][7]["up"], json!({ "#set": ["node_0", "node_2"] }));
         assert_eq!(trace["#meta"]["status"], json!("violation"));
     }
+
+    #[test]
+    fn threads_are_what_they_did_last() {
+        let trace: Value =
+            serde_json::from_str(&render(&sample::threads(), &About::default())).unwrap();
+        assert_eq!(trace["vars"], json!(["thread_0", "thread_1", "thread_2", "in_flight"]));
+        assert_eq!(trace["#meta"]["threads"]["thread_1"], "the first worker");
+        assert_eq!(trace["states"][0]["thread_1"], "");
+        assert_eq!(trace["states"][4]["thread_1"], "locks mutex 0 of a.rs:5 at a.rs:6");
+        assert_eq!(trace["states"][2]["in_flight"][0]["from"], "thread_0");
+    }
 }

@@ -241,4 +241,16 @@ mod tests {
         assert!(counts[2] > 0, "{report}");
         assert!(report.contains("inconclusive: bounded by depth"), "{report}");
     }
+
+    #[test]
+    fn threads_have_a_case_for_each_way_in_which_they_can_go_wrong() {
+        let mut outcome = system(3).check();
+        (outcome.of_threads, outcome.properties) = (true, Vec::new());
+        let report = outcome.junit("threads", &[], "");
+        roxmltree::Document::parse(&report).unwrap();
+        assert_eq!(report.matches("<testcase ").count(), 7, "{report}");
+        assert!(report.contains("name=\"no thread panics\""), "{report}");
+        assert!(report.contains("name=\"no lost wake-up\""), "{report}");
+        assert!(!report.contains("handler panics") && report.contains("tests=\"7\""), "{report}");
+    }
 }

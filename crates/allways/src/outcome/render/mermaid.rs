@@ -231,4 +231,20 @@ mod tests {
         assert!(diagram.contains("steps are left out"));
         assert_eq!(mistake(&diagram), None);
     }
+
+    #[test]
+    fn threads_have_notes_and_what_they_send_arrows() {
+        let diagram = render(&sample::threads(), &About::default());
+        assert!(
+            diagram.contains("  Note over n1: 4. locks mutex 0 of a.rs:5 at a.rs:6\n"),
+            "{diagram}"
+        );
+        let message = "  n0->>n1: 3. receives message 0 from the<br/>channel of a.rs:2 at a.rs:4\n";
+        assert!(diagram.contains(message), "{diagram}");
+        assert!(
+            diagram.ends_with("  Note over n1: the first worker waits at a.rs:8 too\n"),
+            "{diagram}"
+        );
+        assert!(!diagram.contains("reads main"), "{diagram}");
+    }
 }

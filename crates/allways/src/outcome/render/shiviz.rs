@@ -146,4 +146,14 @@ mod tests {
         assert!(!log.lines().nth(2).unwrap().contains("script"), "{log}");
         read(&log);
     }
+
+    #[test]
+    fn what_threads_share_orders_their_steps() {
+        let log = render(&sample::threads());
+        let events = read(&log);
+        assert_eq!(events[0], ("main", [("main".to_owned(), 1)].into(), "starts"));
+        let last = events.last().unwrap();
+        assert_eq!(last.1["the-first-worker"], 3, "it locks after the other: {log}");
+        assert!(log.contains("\nthe first worker locks mutex 0 of a.rs:5 at a.rs:6\n"), "{log}");
+    }
 }

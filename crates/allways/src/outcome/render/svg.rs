@@ -268,4 +268,13 @@ mod tests {
         let heights: Vec<f64> = heights.collect();
         assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= LINE), "{heights:?}");
     }
+
+    #[test]
+    fn threads_that_are_in_no_trouble_are_not_among_those_that_are() {
+        let picture = render(&sample::threads(), &About::default());
+        assert_eq!(picture.matches("<text class=\"read bad\" x=\"20\"").count(), 2, "{picture}");
+        assert!(picture.contains(">where they stand, at the end</text>"), "{picture}");
+        assert!(picture.contains(">waits at a.rs:8 too</text>"), "{picture}");
+        assert!(picture.contains(">the first worker</text>"), "names are whole: {picture}");
+    }
 }

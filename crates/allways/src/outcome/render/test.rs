@@ -169,4 +169,20 @@ mod tests {
         let file = render(&sample::long(3, 4), &sample::about());
         assert_eq!(file, "// There is nothing to test: a run of 4 events.\n");
     }
+
+    #[test]
+    fn a_test_of_threads_is_content_with_a_run_that_is_impossible() {
+        let file = render(&sample::threads(), &About::default().saved("{}"));
+        assert!(file.contains("use allways_threads::Program;"), "{file}");
+        assert!(file.contains("fn no_deadlock_in_this_run() {"), "{file}");
+        let assertion = "    assert!(!replayed.still_violates(), \"the saved run {replayed}\");\n";
+        assert!(file.contains(assertion) && !file.contains("MyNode"), "{file}");
+        let mut story = sample::threads();
+        let ending = story.ending.as_mut().unwrap();
+        ending.cause = Some(Cause::Panic);
+        let file = render(&story, &About::default().saved("{}"));
+        assert!(file.contains("fn no_thread_panics_in_this_run() {"), "{file}");
+        let call = "    program().replay(&run).expect(\"the run is one of this program\")";
+        assert!(file.contains(&format!("{call}.assert_no_longer_violates();\n")), "{file}");
+    }
 }

@@ -446,3 +446,55 @@ impl Page {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::render::sample;
+
+    #[test]
+    fn names_that_are_too_long_stand_at_the_beginning_of_their_lanes() {
+        let text = sample::threads().text(&TextOptions::default());
+        assert_eq!(
+            text.trim_start(),
+            "\
+      main
+      │     the first worker
+      │     │     <b>
+ (1)  │     │     ●   reads 0 from the atomic of a.rs:1 at a.rs:9
+   2  ●     │     │   sends message 0 into the channel of a.rs:2 at a.rs:3
+   3  ○────▶●     │   receives message 0 from the channel of a.rs:2 at a.rs:4
+   4  │     ●     │   locks mutex 0 of a.rs:5 at a.rs:6
+   5  ●     │     │   locks mutex 1 of a.rs:5 at a.rs:7
+
+deadlock: main and the first worker wait for ever
+▸ main waits at a.rs:8 to lock mutex 0
+▸ the first worker waits at a.rs:8 too
+"
+        );
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_lanes_threads_have_their_names() {
+        let narrow = TextOptions { width: 36, ..TextOptions::default() };
+        let text = sample::threads().text(&narrow);
+        assert!(text.starts_with(" (1)  ● <b> reads 0 from the atomic"), "{text}");
+        assert!(text.contains("\n   4  ● the first worker locks mutex\n"), "{text}");
+    }
+
+    #[test]
+    fn lanes_without_arrows_may_be_narrow() {
+        let mut story = sample::threads();
+        story.nodes.extend((0..20).map(|number| format!("thread {number}")));
+        story.starts.resize(story.nodes.len(), Default::default());
+        let lanes = |story: &Story| {
+            let text = story.text(&TextOptions::default());
+            text.lines().filter(|line| line.contains("│ │ │ │")).count()
+        };
+        assert_eq!(lanes(&story), 0, "an arrow needs room");
+        story.envelopes.clear();
+        story.steps[1].sent.clear();
+        story.steps[2].envelope = None;
+        assert!(lanes(&story) > 20);
+    }
+}
