@@ -19,11 +19,13 @@ use std::sync::Arc;
 pub struct Threads {
     pub(crate) runtime: Box<Runtime>,
     last: u32,
+    /// What was found when somebody last looked for what may happen: after how many events, who, and how.
+    looked: Option<(usize, Process, Can)>,
 }
 
 impl Threads {
     pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
-        Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE }
+        Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE, looked: None }
     }
 
     /// What a thread would do next without some events, one of them or what it is about to do, and what it has come after then.
@@ -64,6 +66,11 @@ impl Threads {
     /// How a thread can go on now.
     fn can(&mut self, thread: u32) -> Result<(Op, Can), Error> {
         let op = self.runtime.pending(thread);
+        if let (Some(op), Some((len, process, can))) = (op, self.looked.take())
+            && (len, process) == (self.runtime.log.len(), thread)
+        {
+            return Ok((op, can));
+        }
         match (op, self.runtime.look(thread)) {
             (Some(op), Some(Look::Can(can))) => Ok((op, can)),
             _ => Err(Self::internal("a thread was to go on that cannot")),
@@ -82,7 +89,7 @@ impl Machine for Threads {
 
     fn restart(&mut self, _: usize) -> Result<(), Error> {
         self.runtime.go_back(0);
-        self.last = NONE;
+        (self.last, self.looked) = (NONE, None);
         self.runtime.live()
     }
 
@@ -95,6 +102,7 @@ impl Machine for Threads {
     }
 
     fn go_back(&mut self, len: usize) -> Result<(), Error> {
+        self.looked = None;
         self.runtime.go_back(len);
         self.last = self.runtime.log.entries.last().map_or(NONE, |entry| entry.thread);
         Ok(())
@@ -166,6 +174,11 @@ impl Machine for Threads {
         self.runtime.log.needs(event)
     }
 
+    fn is_rooted_in(&self, event: usize, other: u32) -> bool {
+        let log = &self.runtime.log;
+        log.came_after(&log.entries[event]).contains(&other)
+    }
+
     fn first_possible(
         &mut self,
         is_asleep: &mut dyn FnMut(Transition) -> bool,
@@ -187,6 +200,7 @@ impl Machine for Threads {
                 for alternative in 0..can.alternatives {
                     let transition = Transition { process, alternative };
                     if !is_asleep(transition) {
+                        self.looked = Some((self.runtime.log.len(), process, can));
                         return Ok(First::Possible(transition, true));
                     }
                     result = First::Asleep(true);

@@ -26,7 +26,7 @@ use log::{Cut, Entry, Log};
 use names::{Names, Own};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -623,7 +623,7 @@ impl Runtime {
         }
         let stack = match self.stacks.pop() {
             Some(stack) => stack,
-            None => match DefaultStack::new(self.stack_size) {
+            None => match new_stack(self.stack_size) {
                 Ok(stack) => stack,
                 Err(error) => {
                     let why = format!("there is no room for the stack of a thread: {error}");
@@ -981,8 +981,31 @@ fn clock_of(clocks: &mut Vec<[u64; 2]>, object: u32) -> &mut [u64; 2] {
     &mut clocks[object]
 }
 
+thread_local! {
+    /// Stacks that were used before: to make one takes longer than a run.
+    static STACKS: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// So many are kept.
+const MOST_STACKS: usize = 64;
+
+/// A stack of this size.
+fn new_stack(size: usize) -> std::io::Result<DefaultStack> {
+    let known = STACKS.with_borrow_mut(|stacks| {
+        let place = stacks.iter().position(|(other, _)| *other == size)?;
+        Some(stacks.swap_remove(place).1)
+    });
+    known.map_or_else(|| DefaultStack::new(size), Ok)
+}
+
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.end_threads();
+        // At the end of a thread of the operating system there is nowhere to keep them.
+        let _ = STACKS.try_with(|stacks| {
+            let mut stacks = stacks.borrow_mut();
+            let room = MOST_STACKS.saturating_sub(stacks.len());
+            stacks.extend(self.stacks.drain(..).take(room).map(|stack| (self.stack_size, stack)));
+        });
     }
 }

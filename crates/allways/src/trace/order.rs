@@ -14,8 +14,6 @@
 //! is the union of their rows. If they are taken from the latest on, those that are in the
 //! row already when their turn comes are implied by others; the rest are the immediate predecessors.
 
-use std::cmp::Ordering;
-
 /// What an event is to a trace: a step of a process that reads and writes objects.
 ///
 /// Processes and objects are small numbers: there are tables as long as the greatest.
@@ -121,7 +119,6 @@ impl Order {
         let mut nearest = std::mem::take(&mut self.nearest);
         nearest.clear();
         self.add_nearest(event, &touch, &mut nearest);
-        sort_latest_first(&mut nearest);
         let step_before = self.step_of(touch.process, event);
         let objects = self.objects.len() as u32;
         for &object in touch.writes {
@@ -313,7 +310,7 @@ impl Order {
     /// The nearest events among the first `len` that are dependent with one that comes next: all others
     /// happen before these.
     fn add_nearest(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u32>) {
-        self.each_nearest(len, touch, |event| into.push(event));
+        self.each_nearest(len, touch, |event| insert_latest_first(into, event));
     }
 
     #[inline]
@@ -433,19 +430,18 @@ fn slot(table: &mut Vec<u32>, index: u32) -> &mut u32 {
     &mut table[index]
 }
 
-#[inline]
 fn sort_latest_first(events: &mut Vec<u32>) {
-    match events[..] {
-        [] | [_] => {}
-        [a, b] => match a.cmp(&b) {
-            Ordering::Less => events.swap(0, 1),
-            Ordering::Equal => events.truncate(1),
-            Ordering::Greater => {}
-        },
-        _ => {
-            events.sort_unstable_by(|a, b| b.cmp(a));
-            events.dedup();
-        }
+    events.sort_unstable_by(|a, b| b.cmp(a));
+    events.dedup();
+}
+
+/// Puts an event among a few, the latest first, unless it is there.
+#[inline]
+fn insert_latest_first(events: &mut Vec<u32>, event: u32) {
+    match events.iter().position(|&other| other <= event) {
+        None => events.push(event),
+        Some(at) if events[at] == event => {}
+        Some(at) => events.insert(at, event),
     }
 }
 

@@ -149,7 +149,9 @@ impl Races {
         for index in 0..explorer.order.immediate(event).len() {
             let before = explorer.order.immediate(event)[index];
             // That it was created by the one before does not mean that there was nothing to do for its process before that.
-            if explorer.order.step_before(event) != Some(before as usize) {
+            if explorer.order.step_before(event) != Some(before as usize)
+                && !explorer.machine.is_rooted_in(event, before)
+            {
                 self.scan(explorer, transition.process, Some((event, before)))?;
             }
         }

@@ -169,6 +169,13 @@ pub trait Machine {
         &[]
     }
 
+    /// Whether the process of an event has no such step, here or elsewhere, without this other event: nobody need look whether it
+    /// could have come earlier.
+    fn is_rooted_in(&self, event: usize, other: u32) -> bool {
+        let _ = (event, other);
+        false
+    }
+
     /// One of the things that may happen next, of those that are not asleep; if there is none, whether everything sleeps.
     ///
     /// It may be any of those that [`Machine::possible`] lists, the same each time.
