@@ -11,6 +11,7 @@
 //! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
+pub(crate) mod fiber;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod op;
@@ -20,15 +21,15 @@ mod thread;
 
 use allways::machine::quietly;
 use allways::{Cause, Error};
-use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
 use names::{Names, Own};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
+use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
 pub(crate) use thread::Waits;
@@ -103,7 +104,8 @@ pub(crate) struct Runtime {
     pub failure: Option<(Cause, String)>,
     /// What keeps the check from going on.
     pub error: Option<Error>,
-    stacks: Vec<DefaultStack>,
+    #[allow(clippy::vec_box, reason = "they must stay where they are")]
+    idle: Vec<Box<Fiber>>,
     stack_size: usize,
     /// How many events of the log have happened to the threads.
     lived: usize,
@@ -209,16 +211,16 @@ fn decide(op: Op) -> bool {
     if !runtime.goes_straight_on(&op) {
         let thread = &mut runtime.population.threads[runtime.running as usize];
         thread.pending = Some(op);
-        return stop(thread.yielder);
+        return stop(thread.stop);
     }
     true
 }
 
 /// The thread that runs stops, and goes on some time; says whether it does so to live.
 #[inline]
-fn stop(yielder: *const Yielder<(), ()>) -> bool {
-    // Safety: the yielder belongs to the coroutine that is running, which lives as long as it runs.
-    unsafe { (*yielder).suspend(()) };
+fn stop(stop: Stop) -> bool {
+    // Safety: it is that of the thread that runs.
+    unsafe { stop.stop() };
     current().is_some_and(|runtime| !runtime.is_ending)
 }
 
@@ -232,7 +234,7 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     }
     let thread = runtime.running_thread();
     (thread.waits, thread.waits_at) = (waits, Some(at));
-    let has_come = stop(thread.yielder);
+    let has_come = stop(thread.stop);
     if !has_come && let Some(runtime) = current() {
         runtime.access_at_the_end();
     }
@@ -263,7 +265,7 @@ impl Runtime {
             is_ending: false,
             failure: None,
             error: None,
-            stacks: Vec::new(),
+            idle: Vec::new(),
             stack_size,
             lived: usize::MAX,
             is_repeating: false,
@@ -582,7 +584,7 @@ impl Runtime {
         &mut self,
         name: Option<String>,
         at: &'static Location<'static>,
-        body: Box<dyn FnOnce()>,
+        job: Rc<dyn Job>,
     ) -> u32 {
         let parent = self.running;
         let thread = &mut self.population.threads[parent as usize];
@@ -590,9 +592,40 @@ impl Runtime {
         thread.children += 1;
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
-        self.create(child, (parent, process), name, &came_after, body);
+        self.create(child, (parent, process), name, &came_after, Some(job));
         self.population.threads[child as usize].spawned_at = Some(at);
         child
+    }
+
+    /// Runs a thread on the fiber that runs, to its end; says whether there was one.
+    pub fn run_thread(&mut self, stop: Stop) -> bool {
+        let thread = self.running_thread();
+        if !thread.is_present || thread.has_begun {
+            return false;
+        }
+        (thread.stop, thread.has_begun) = (stop, true);
+        let job = thread.job.take();
+        let process = thread.process as usize;
+        let main = job.is_none().then(|| Arc::clone(&self.mains[process]));
+        let ended = quietly(|| {
+            match (&job, &main) {
+                (Some(job), _) => job.run(),
+                (None, Some(main)) => (main.body)(),
+                (None, None) => {}
+            }
+            if let Some(runtime) = current() {
+                runtime.say_end();
+            }
+        });
+        drop((job, main));
+        let Some(runtime) = current() else { return false };
+        if let Err(message) = ended
+            && !runtime.is_ending
+        {
+            runtime.fail(Cause::Panic, message);
+        }
+        runtime.running_thread().has_ended = true;
+        true
     }
 
     /// The thread that runs has done what it was to do.
@@ -615,16 +648,16 @@ impl Runtime {
         (parent, process): (u32, u32),
         name: Option<String>,
         came_after: &[u32],
-        body: Box<dyn FnOnce()>,
+        job: Option<Rc<dyn Job>>,
     ) {
         let threads = &mut self.population.threads;
         while threads.len() <= number as usize {
             threads.push(Box::default());
         }
-        let stack = match self.stacks.pop() {
-            Some(stack) => stack,
-            None => match new_stack(self.stack_size) {
-                Ok(stack) => stack,
+        let fiber = match self.idle.pop() {
+            Some(fiber) => fiber,
+            None => match fiber::take(self.stack_size) {
+                Ok(fiber) => fiber,
                 Err(error) => {
                     let why = format!("there is no room for the stack of a thread: {error}");
                     self.error.get_or_insert(Error::System(why));
@@ -632,25 +665,7 @@ impl Runtime {
                 }
             },
         };
-        let base = stack.base().get();
-        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            if let Some(runtime) = current() {
-                runtime.running_thread().yielder = yielder;
-            }
-            let ended = quietly(|| {
-                body();
-                if let Some(runtime) = current() {
-                    runtime.say_end();
-                }
-            });
-            if let (Err(message), Some(runtime)) = (ended, current())
-                && !runtime.is_ending
-            {
-                runtime.fail(Cause::Panic, message);
-            }
-        });
-        threads[number as usize].base = base;
-        threads[number as usize].begin(parent, process, name, came_after, coroutine);
+        threads[number as usize].begin(parent, process, name, came_after, fiber, job);
         self.present.push(number);
         self.ready.push(number);
     }
@@ -670,12 +685,9 @@ impl Runtime {
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
         self.failure = None;
-        let mains = Arc::clone(&self.mains);
-        for process in 0..mains.len() {
-            let mains = Arc::clone(&mains);
+        for process in 0..self.mains.len() {
             let number = self.population.names.root(process);
-            let body = Box::new(move || (mains[process].body)());
-            self.create(number, (NONE, process as u32), None, &[], body);
+            self.create(number, (NONE, process as u32), None, &[], None);
         }
         self.run_ready();
     }
@@ -847,24 +859,21 @@ impl Runtime {
     /// Lets a thread run until it stops.
     fn resume(&mut self, number: u32) {
         let thread = &mut self.population.threads[number as usize];
-        let Some(coroutine) = &mut thread.coroutine else { return };
-        let coroutine: *mut Coroutine<(), (), (), DefaultStack> = coroutine;
+        let Some(fiber) = &mut thread.fiber else { return };
+        let fiber: *mut Fiber = &raw mut **fiber;
         thread.pending = None;
         let outer = std::mem::replace(&mut self.running, number);
         let this: *mut Runtime = self;
         let before = CURRENT.replace(this);
-        // Safety: threads are boxed and never removed, and the coroutine of one that runs stays where it is.
-        let result = unsafe { (*coroutine).resume(()) };
+        // Safety: fibers are boxed, and that of a thread that runs is not dropped.
+        unsafe { Fiber::resume(fiber) };
         CURRENT.set(before);
         // Safety: the threads have stopped, and `this` is `self`.
         let this = unsafe { &mut *this };
         this.running = outer;
-        if let CoroutineResult::Return(()) = result {
-            let thread = &mut this.population.threads[number as usize];
-            thread.has_ended = true;
-            if let Some(coroutine) = thread.coroutine.take() {
-                this.stacks.push(coroutine.into_stack());
-            }
+        let thread = &mut this.population.threads[number as usize];
+        if thread.has_ended {
+            this.idle.extend(thread.fiber.take());
             if !this.is_ending {
                 this.wake_joiners(number);
             }
@@ -888,21 +897,19 @@ impl Runtime {
     fn end_thread(&mut self, number: u32, is_broken: bool) {
         for _ in 0..MAX_CAUGHT {
             let thread = &mut self.population.threads[number as usize];
-            if thread.coroutine.is_none() || is_broken {
-                break;
-            }
-            if thread.coroutine.as_ref().is_some_and(|coroutine| !coroutine.started()) {
-                thread.coroutine = None;
+            if thread.fiber.is_none() || !thread.has_begun || is_broken {
                 break;
             }
             self.resume(number);
         }
         let thread = &mut self.population.threads[number as usize];
-        if let Some(mut coroutine) = thread.coroutine.take() {
-            // Safety: what is on the stack is never used again, and never dropped.
-            unsafe { coroutine.force_reset() };
-            self.stacks.push(coroutine.into_stack());
+        let has_begun = thread.has_begun;
+        match thread.fiber.take() {
+            // What is on the stack is never used again, and never dropped.
+            Some(fiber) if has_begun => self.idle.push(fiber.abandon()),
+            fiber => self.idle.extend(fiber),
         }
+        self.population.threads[number as usize].job = None;
     }
 
     /// While threads are ending, one of them needs what another one has: that one ends first.
@@ -981,31 +988,9 @@ fn clock_of(clocks: &mut Vec<[u64; 2]>, object: u32) -> &mut [u64; 2] {
     &mut clocks[object]
 }
 
-thread_local! {
-    /// Stacks that were used before: to make one takes longer than a run.
-    static STACKS: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// So many are kept.
-const MOST_STACKS: usize = 64;
-
-/// A stack of this size.
-fn new_stack(size: usize) -> std::io::Result<DefaultStack> {
-    let known = STACKS.with_borrow_mut(|stacks| {
-        let place = stacks.iter().position(|(other, _)| *other == size)?;
-        Some(stacks.swap_remove(place).1)
-    });
-    known.map_or_else(|| DefaultStack::new(size), Ok)
-}
-
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.end_threads();
-        // At the end of a thread of the operating system there is nowhere to keep them.
-        let _ = STACKS.try_with(|stacks| {
-            let mut stacks = stacks.borrow_mut();
-            let room = MOST_STACKS.saturating_sub(stacks.len());
-            stacks.extend(self.stacks.drain(..).take(room).map(|stack| (self.stack_size, stack)));
-        });
+        fiber::give_back(self.idle.drain(..));
     }
 }

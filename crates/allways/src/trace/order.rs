@@ -118,7 +118,13 @@ impl Order {
         let event = self.events.len();
         let mut nearest = std::mem::take(&mut self.nearest);
         nearest.clear();
-        self.add_nearest(event, &touch, &mut nearest);
+        // Most runs are short: sets of their events are one word.
+        let mut few = 0u64;
+        if event < 64 {
+            self.each_nearest(event, &touch, |before| few |= 1 << before);
+        } else {
+            self.add_nearest(event, &touch, &mut nearest);
+        }
         let step_before = self.step_of(touch.process, event);
         let objects = self.objects.len() as u32;
         for &object in touch.writes {
@@ -141,9 +147,36 @@ impl Order {
             reads,
             immediate,
         });
-        self.fill_row(event, &nearest);
+        if event < 64 {
+            self.fill_short_row(event, few);
+        } else {
+            self.fill_row(event, &nearest);
+        }
         self.nearest = nearest;
         event
+    }
+
+    /// The past of one of the first events from those that it depends on directly.
+    #[inline]
+    fn fill_short_row(&mut self, event: usize, nearest: u64) {
+        if self.stride == 0 {
+            self.widen(1);
+        }
+        let mut past = 0;
+        for before in members(&[nearest]) {
+            past |= self.rows[before * self.stride];
+        }
+        let mut immediate = nearest & !past;
+        while immediate != 0 {
+            let latest = immediate.ilog2();
+            self.immediate.push(latest);
+            immediate &= !(1 << latest);
+        }
+        let start = event * self.stride;
+        if self.rows.len() < start + self.stride {
+            self.rows.resize(start + self.stride, 0);
+        }
+        self.rows[start] = past | nearest;
     }
 
     /// Undoes all but the first so many events.
