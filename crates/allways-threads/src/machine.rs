@@ -4,13 +4,14 @@
 //! does until the next one. Going back forgets events, and the threads live through the rest of the run anew when they are needed
 //! the next time; so a whole exploration starts each run once.
 
+use crate::runtime::names::Register;
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
 use crate::{story, words};
 use allways::machine::{
-    Blockers, Costs, Elsewhere, First, Footprints, Machine, Performed, Process, Reach, Reading,
-    Told, Transition,
+    Blockers, Costs, Elsewhere, First, Footprint, Footprints, Machine, Object, Performed, Process,
+    Reach, Reading, Told, Transition,
 };
 use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
 use std::sync::Arc;
@@ -24,8 +25,12 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
-        Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE, looked: None }
+    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
+        Threads {
+            runtime: Box::new(Runtime::new(mains, stack_size, register)),
+            last: NONE,
+            looked: None,
+        }
     }
 
     /// What a thread would do next without some events, one of them or what it is about to do, and what it has come after then.
@@ -212,6 +217,14 @@ impl Machine for Threads {
 
     fn footprints(&self) -> &Footprints {
         &self.runtime.touching.footprints
+    }
+
+    fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint {
+        self.runtime.touching.footprints.intern(writes, reads)
+    }
+
+    fn shares_numbers(&self) -> bool {
+        true
     }
 
     fn elsewhere(

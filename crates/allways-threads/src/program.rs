@@ -2,6 +2,7 @@
 
 use crate::machine::Threads;
 use crate::runtime::Main;
+use crate::runtime::names::Register;
 use allways::machine::{self, Machines};
 use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
@@ -33,6 +34,8 @@ const STACK_SIZE: usize = 1 << 20;
 pub struct Program {
     mains: Vec<Arc<Main>>,
     stack_size: usize,
+    /// The numbers of threads and objects, the same for all who explore.
+    register: Arc<Register>,
 }
 
 impl Program {
@@ -43,7 +46,7 @@ impl Program {
     /// assert!(Program::new(|| ()).check().complete);
     /// ```
     pub fn new(main: impl Fn() + Send + Sync + 'static) -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE }.process("main", main)
+        Program::of_processes().process("main", main)
     }
 
     /// A program of no process as yet.
@@ -54,7 +57,7 @@ impl Program {
     /// assert!(program.check().complete);
     /// ```
     pub fn of_processes() -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE }
+        Program { mains: Vec::new(), stack_size: STACK_SIZE, register: Arc::default() }
     }
 
     /// Adds a process: its name, and what its main thread does.
@@ -170,7 +173,8 @@ impl Machines for Program {
     type Machine = Threads;
 
     fn make(&self) -> Result<Threads, Error> {
-        Ok(Threads::new(self.mains.clone().into(), self.stack_size))
+        let register = Arc::clone(&self.register);
+        Ok(Threads::new(self.mains.clone().into(), self.stack_size, register))
     }
 }
 

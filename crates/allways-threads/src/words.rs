@@ -113,11 +113,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         (Kind::Park | Kind::ParkOrLate, true) => "was unparked".to_owned(),
         (Kind::Park | Kind::ParkOrLate, false) => "has been parked too long".to_owned(),
         (Kind::Unpark, _) => {
-            let of = |&&thread: &&u32| {
-                let own = crate::runtime::names::Own::Token;
-                runtime.population.names.own(thread, own) == entry.op.object
-            };
-            let who = runtime.present.iter().find(of).copied().unwrap_or(NONE);
+            let who = entry.op.argument as u32;
             format!("unparks {}", runtime.thread_name(who))
         }
         (Kind::Choose, _) => {

@@ -23,7 +23,7 @@ use allways::machine::quietly;
 use allways::{Cause, Error};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
-use names::{Names, Own};
+use names::{Names, Own, Register};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
 use std::cell::Cell;
@@ -56,7 +56,6 @@ pub(crate) struct Made {
 }
 
 /// Threads and objects.
-#[derive(Default)]
 pub(crate) struct Population {
     pub names: Names,
     pub threads: Vec<Box<Thread>>,
@@ -250,11 +249,15 @@ fn outside(op: &Op) -> ! {
 }
 
 impl Runtime {
-    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
+    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
         Runtime {
             mains,
             epoch: 0,
-            population: Population::default(),
+            population: Population {
+                names: Names::new(register),
+                threads: Vec::new(),
+                made: Vec::new(),
+            },
             log: Log::default(),
             touching: Touching::default(),
             present: Vec::new(),
@@ -512,7 +515,7 @@ impl Runtime {
     }
 
     /// Whether a thread has ended.
-    pub fn has_ended(&self, thread: u32) -> bool {
+    pub fn has_ended(&mut self, thread: u32) -> bool {
         let object = self.population.names.own(thread, Own::End);
         let event = self.log.last_on(object);
         let happened = |event: u32| event != NONE && (event as usize) < self.lived;

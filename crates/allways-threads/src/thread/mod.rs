@@ -303,7 +303,8 @@ impl Thread {
                 let Some(runtime) = in_check() else { return };
                 let object = runtime.population.names.own(*thread, Own::Token);
                 let at = Location::caller();
-                access(Op { kind: Kind::Unpark, object, argument: 0, at });
+                let argument = u64::from(*thread);
+                access(Op { kind: Kind::Unpark, object, argument, at });
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::engine::machine::{First, Machine, Performed, Transition};
 use crate::error::Error;
 use crate::outcome::{Bound, Statistics};
 use crate::trace::order::{Order, Touch};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
@@ -67,6 +67,8 @@ pub(crate) struct Explorer<'a, M> {
     pub unique_states: Option<u64>,
     /// What the reduction stores, in bytes.
     pub stored: u64,
+    /// The runs of all, if there are several who explore.
+    pub all_runs: Option<&'a AtomicU64>,
     /// A listing, kept for its room.
     listed: Vec<Transition>,
     #[cfg(test)]
@@ -98,6 +100,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             deepest: 0,
             unique_states: None,
             stored: 0,
+            all_runs: None,
             listed: Vec::new(),
             #[cfg(test)]
             watch: None,
@@ -210,6 +213,23 @@ impl<'a, M: Machine> Explorer<'a, M> {
         Ok(first)
     }
 
+    /// Performs what others have performed, to get where they were.
+    pub fn repeat(&mut self, transition: Transition) -> Result<(), Error> {
+        let performed = self.machine.perform(transition)?;
+        self.note(transition, &performed);
+        Ok(())
+    }
+
+    /// How many runs have ended.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Nobody knows how many runs there will be.
+    pub fn forget_guess(&self) {
+        self.tell_guess(0);
+    }
+
     /// Performs something beyond the end of a run, only to see what it touches; [`Explorer::forget`] undoes it.
     pub fn try_out(&mut self, transition: Transition) -> Result<(), Error> {
         let performed = self.machine.perform(transition)?;
@@ -232,6 +252,9 @@ impl<'a, M: Machine> Explorer<'a, M> {
             return Ok(());
         }
         self.runs += 1;
+        if let Some(all) = self.all_runs {
+            all.fetch_add(1, Relaxed);
+        }
         self.is_stale |= self.machine.is_stale();
         if is_cut {
             self.bound.get_or_insert(Bound::Depth);
@@ -343,7 +366,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn pulse(&mut self) {
         let progress = &self.budget.progress;
         let memory = self.stored + self.machine.bytes() + self.judge.bytes();
-        progress.runs.store(self.runs, Relaxed);
+        let runs = self.all_runs.map_or(self.runs, |all| all.load(Relaxed));
+        progress.runs.store(runs, Relaxed);
         progress.generated.store(self.transitions, Relaxed);
         progress.depth.store(self.deepest as u64, Relaxed);
         progress.memory.store(memory, Relaxed);
@@ -355,9 +379,10 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// What came of it all, and the machine.
     pub fn finish(self) -> (Findings, M) {
-        self.budget.progress.runs.store(self.runs, Relaxed);
+        let runs = self.all_runs.map_or(self.runs, |all| all.load(Relaxed));
+        self.budget.progress.runs.store(runs, Relaxed);
         if !self.is_over() {
-            self.tell_guess(self.runs);
+            self.tell_guess(runs);
         }
         let costs = self.machine.costs();
         let statistics = Statistics {

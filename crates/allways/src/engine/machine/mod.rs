@@ -196,6 +196,14 @@ pub trait Machine {
     /// What footprints stand for.
     fn footprints(&self) -> &Footprints;
 
+    /// The footprint of what writes and reads these objects.
+    fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint;
+
+    /// Whether numbers of processes and objects mean the same to all machines that are made for a system.
+    fn shares_numbers(&self) -> bool {
+        false
+    }
+
     /// Whether a process could take its next step in the state to which the run leads without some of its
     /// events, and with which alternatives, which are put in place of what is in `into`.
     ///

@@ -9,7 +9,7 @@ mod policy;
 mod walk;
 
 use super::budget::Budget;
-use super::machine::{Machines, Told};
+use super::machine::{Machine, Machines, Told};
 use super::options::{Engine, Options, Reduction};
 use super::{Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory};
 use crate::error::Error;
@@ -120,7 +120,17 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
                 return Err(Error::Options(why.to_owned()));
             }
             let machine = system.make()?;
-            let (findings, _) = dpor::search_machine(machine, reduction, &budget)?;
+            let threads = match reduction {
+                // Whoever counts runs wants them one after the other.
+                Reduction::Source | Reduction::Optimal if options.max_runs.is_none() => {
+                    options.thread_count()
+                }
+                _ => 1,
+            };
+            let findings = match threads > 1 && machine.shares_numbers() {
+                true => dpor::search_together(system, reduction, &budget, threads)?,
+                false => dpor::search_machine(machine, reduction, &budget)?.0,
+            };
             (reduction.engine_name().to_owned(), findings)
         }
         (Engine::Walk, None) => ("walk".to_owned(), walk::search(system, options, &budget)?),
