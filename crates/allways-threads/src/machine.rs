@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub struct Threads {
     pub(crate) runtime: Box<Runtime>,
     last: u32,
+    /// Runs of more steps are livelocks.
+    pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
 }
@@ -29,6 +31,7 @@ impl Threads {
         Threads {
             runtime: Box::new(Runtime::new(mains, stack_size, register)),
             last: NONE,
+            ends_within: None,
             looked: None,
         }
     }
@@ -321,6 +324,25 @@ impl Machine for Threads {
             return Ok(self.runtime.failure.clone());
         }
         Ok(words::wrong_end(&mut self.runtime))
+    }
+
+    fn endless(&mut self) -> Result<Option<(Cause, String)>, Error> {
+        let len = self.runtime.log.len();
+        if self.ends_within.is_none_or(|most| (len as u64) < most) {
+            return Ok(None);
+        }
+        // If somebody could go on and did not, it may be his turn that is missing.
+        let mut possible = Vec::new();
+        self.possible(&mut possible)?;
+        let lately = &self.runtime.log.entries[len - len / 4..];
+        let takes_turns =
+            |thread: Process| lately.iter().filter(|entry| entry.thread == thread).count() >= 2;
+        let all = possible.iter().all(|transition| takes_turns(transition.process));
+        if !all || possible.is_empty() {
+            return Ok(None);
+        }
+        let text = format!("threads take turns, and have not come to an end after {len} steps");
+        Ok(Some((Cause::Trouble(Trouble::Livelock), text)))
     }
 
     fn costs(&self) -> Option<Costs> {

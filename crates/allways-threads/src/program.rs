@@ -34,6 +34,7 @@ const STACK_SIZE: usize = 1 << 20;
 pub struct Program {
     mains: Vec<Arc<Main>>,
     stack_size: usize,
+    ends_within: Option<u64>,
     /// The numbers of threads and objects, the same for all who explore.
     register: Arc<Register>,
 }
@@ -57,7 +58,12 @@ impl Program {
     /// assert!(program.check().complete);
     /// ```
     pub fn of_processes() -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE, register: Arc::default() }
+        Program {
+            mains: Vec::new(),
+            stack_size: STACK_SIZE,
+            ends_within: None,
+            register: Arc::default(),
+        }
     }
 
     /// Adds a process: its name, and what its main thread does.
@@ -104,6 +110,49 @@ impl Program {
         Program { stack_size, ..self }
     }
 
+    /// Says that all runs end within so many steps: one that does not, and in which all threads that can go on have taken turns to the last, is a
+    /// livelock. Unless this is said, longer runs are only cut off where [`Options::max_depth`] has it.
+    ///
+    /// ```
+    /// use allways::{Cause, Engine, Options, Trouble};
+    /// use allways_threads::sync::{Arc, Mutex};
+    /// use allways_threads::{Program, thread};
+    ///
+    /// // Both are polite for ever.
+    /// let program = Program::new(|| {
+    ///     let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
+    ///     let polite = |first: usize| {
+    ///         let locks = Arc::clone(&locks);
+    ///         thread::spawn(move || {
+    ///             loop {
+    ///                 let _first = locks[first].lock();
+    ///                 if locks[1 - first].try_lock().is_ok() {
+    ///                     break;
+    ///                 }
+    ///             }
+    ///         })
+    ///     };
+    ///     [0, 1].map(polite).map(|thread| thread.join().unwrap());
+    /// })
+    /// .ends_within(60);
+    /// let options = Options { engine: Engine::Walk, seed: 5, runs: 1_000_000, ..Options::default() };
+    /// let outcome = program.try_check(&options).unwrap();
+    /// assert_eq!(outcome.violation.unwrap().cause, Cause::Trouble(Trouble::Livelock));
+    /// ```
+    #[must_use]
+    pub fn ends_within(self, steps: u64) -> Self {
+        Program { ends_within: Some(steps), ..self }
+    }
+
+    /// The options as the program has them.
+    fn bounded(&self, options: &Options) -> Options {
+        let max_depth = match (options.max_depth, self.ends_within) {
+            (Some(asked), Some(own)) => Some(asked.min(own)),
+            (asked, own) => asked.or(own),
+        };
+        Options { max_depth, ..options.clone() }
+    }
+
     fn add(&mut self, name: String, body: Box<dyn Fn() + Send + Sync>, serves: bool) {
         self.mains.push(Arc::new(Main { name, body, serves }));
     }
@@ -121,7 +170,8 @@ impl Program {
     /// With one clear sentence if the program cannot be checked. A violation is not a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        match self.validate().and_then(|()| machine::check_by_the_environment(self)) {
+        let check = |options: &Options| machine::check(self, &self.bounded(options));
+        match self.validate().and_then(|()| machine::check_by_the_environment(check)) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -140,7 +190,7 @@ impl Program {
     /// If the options make no sense, or a thread hides something from the checker.
     pub fn try_check(&self, options: &Options) -> Result<Outcome, Error> {
         self.validate()?;
-        machine::check(self, options)
+        machine::check(self, &self.bounded(options))
     }
 
     /// Carries a saved run out again, against the program as it is now.
@@ -174,7 +224,9 @@ impl Machines for Program {
 
     fn make(&self) -> Result<Threads, Error> {
         let register = Arc::clone(&self.register);
-        Ok(Threads::new(self.mains.clone().into(), self.stack_size, register))
+        let mut threads = Threads::new(self.mains.clone().into(), self.stack_size, register);
+        threads.ends_within = self.ends_within;
+        Ok(threads)
     }
 }
 

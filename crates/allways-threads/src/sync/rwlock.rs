@@ -31,7 +31,7 @@ pub struct RwLock<T: ?Sized> {
 #[must_use = "if unused the lock is given back at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     inner: std::sync::RwLockReadGuard<'a, T>,
-    end: End,
+    _end: End,
 }
 
 /// Keeps all others out of a [`RwLock`].
@@ -44,7 +44,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 #[must_use = "if unused the lock is given back at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     inner: std::sync::RwLockWriteGuard<'a, T>,
-    end: End,
+    _end: End,
 }
 
 /// Gives a lock back. It comes to its end after the guard of `std`, and nobody else runs in between.
@@ -85,18 +85,18 @@ macro_rules! guarded {
             let granted = $self.handle.access(Kind::$kind, 0, at);
             let end = || End::new($self.handle, Kind::$end, granted.event(), at);
             return match $self.inner.$try() {
-                Ok(inner) => Ok($guard { inner, end: end() }),
+                Ok(inner) => Ok($guard { inner, _end: end() }),
                 Err(TryLockError::Poisoned(poisoned)) => {
-                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
                 }
                 Err(TryLockError::WouldBlock) => $self.at_the_end(),
             };
         }
         let end = || End::new($self.handle, Kind::$end, NONE, at);
         match $self.inner.$std() {
-            Ok(inner) => Ok($guard { inner, end: end() }),
+            Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(poisoned) => {
-                Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+                Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
             }
         }
     }};
@@ -115,10 +115,10 @@ macro_rules! tried {
         }
         let end = || End::new($self.handle, Kind::$end, taken, at);
         match $self.inner.$try() {
-            Ok(inner) => Ok($guard { inner, end: end() }),
+            Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
             Err(TryLockError::Poisoned(poisoned)) => {
-                let guard = $guard { inner: poisoned.into_inner(), end: end() };
+                let guard = $guard { inner: poisoned.into_inner(), _end: end() };
                 Err(TryLockError::Poisoned(PoisonError::new(guard)))
             }
         }

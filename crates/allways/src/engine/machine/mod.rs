@@ -42,7 +42,9 @@ pub type Object = u32;
 /// only one of them can be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transition {
+    /// The process.
     pub process: Process,
+    /// Which of its results, from zero.
     pub alternative: u32,
 }
 
@@ -108,6 +110,7 @@ impl Blockers {
         blockers
     }
 
+    /// Which they are.
     pub fn objects(&self) -> &[Object] {
         &self.objects[..usize::from(self.len)]
     }
@@ -125,6 +128,7 @@ pub struct Reach {
 /// What a property reads, and what it claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
+    /// What is claimed.
     pub kind: PropertyKind,
     /// The observer that it reads; otherwise it reads a view at each place.
     pub observer: Option<usize>,

@@ -36,8 +36,10 @@ pub fn check<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Erro
 /// # Errors
 ///
 /// If the environment makes no sense, or a machine cannot go on.
-pub fn check_by_the_environment<S: Machines>(system: &S) -> Result<Outcome, Error> {
-    checked_by_the_environment(|options| check(system, options))
+pub fn check_by_the_environment(
+    check: impl FnOnce(&Options) -> Result<Outcome, Error> + Send,
+) -> Result<Outcome, Error> {
+    checked_by_the_environment(check)
 }
 
 /// Carries a saved run out again.
