@@ -186,7 +186,7 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.taken != NONE && self.inner.is_some() {
             self.give_back();
@@ -195,6 +195,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> MutexGuard<'_, T> {
+    #[cold]
     fn give_back(&mut self) {
         let Some(runtime) = current() else { return };
         if runtime.is_cleaning_up() {
