@@ -1,5 +1,6 @@
 //! What makes an object one of a check: its number, if it was made by a thread under control.
 
+use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
 use crate::runtime::{Granted, access, access_since, current, round};
 use std::panic::Location;
@@ -20,6 +21,16 @@ impl Handle {
             None => Handle { epoch: 0, object: 0 },
             Some(runtime) => {
                 Handle { epoch: runtime.epoch, object: runtime.make(what, at, initial) }
+            }
+        }
+    }
+
+    /// Of an object that has a place of its own in all runs, in a check.
+    pub fn placed(site: Site, what: &'static str, at: &'static Location<'static>) -> Self {
+        match current() {
+            None => Handle { epoch: 0, object: 0 },
+            Some(runtime) => {
+                Handle { epoch: runtime.epoch, object: runtime.made_at(site, what, at) }
             }
         }
     }

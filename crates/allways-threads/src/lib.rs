@@ -32,6 +32,7 @@
 mod handle;
 pub mod hint;
 mod machine;
+pub mod net;
 mod program;
 pub mod rand;
 mod runtime;

@@ -3,6 +3,7 @@
 use crate::machine::Threads;
 use crate::runtime::Main;
 use crate::runtime::names::Register;
+use crate::runtime::network::Faults;
 use allways::machine::{self, Machines};
 use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
@@ -37,6 +38,7 @@ pub struct Program {
     ends_within: Option<u64>,
     /// The numbers of threads and objects, the same for all who explore.
     register: Arc<Register>,
+    faults: Faults,
 }
 
 impl Program {
@@ -62,6 +64,7 @@ impl Program {
             mains: Vec::new(),
             stack_size: STACK_SIZE,
             ends_within: None,
+            faults: Faults::default(),
             register: Arc::default(),
         }
     }
@@ -153,6 +156,55 @@ impl Program {
         Options { max_depth, ..options.clone() }
     }
 
+    /// How often a read from a stream may return less than there is, for each direction of each [stream](crate::net::TcpStream); never unless set.
+    ///
+    /// Each time it may return any number of bytes, from one to all but one, and all of that is tried. So the runs multiply by about
+    /// the number of bytes, for each stream: like all that may go wrong it is to be asked for, and one is enough to find who forgets to read
+    /// the rest. `read_exact` and `read_to_end` are not concerned: nobody can tell how often they read.
+    ///
+    /// ```
+    /// use allways_threads::net::{TcpListener, TcpStream};
+    /// use allways_threads::{Program, thread};
+    /// use std::io::{Read, Write};
+    ///
+    /// let program = Program::new(|| {
+    ///     let listener = TcpListener::bind("main:80").unwrap();
+    ///     let client = thread::spawn(|| {
+    ///         TcpStream::connect("main:80").unwrap().write_all(b"hello").unwrap();
+    ///     });
+    ///     let mut bytes = [0; 5];
+    ///     assert_eq!(listener.accept().unwrap().0.read(&mut bytes).unwrap(), 5);
+    ///     client.join().unwrap();
+    /// });
+    /// program.check().assert_holds();
+    /// assert!(program.short_reads(1).check().violation.is_some());
+    /// ```
+    #[must_use]
+    pub fn short_reads(mut self, n: u32) -> Self {
+        self.faults.short_reads = n;
+        self
+    }
+
+    /// How many [datagrams](crate::net::UdpSocket) may be lost in a run; none unless set.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// use allways_threads::net::UdpSocket;
+    ///
+    /// let program = Program::new(|| {
+    ///     let [a, b] = ["main:1", "main:2"].map(|address| UdpSocket::bind(address).unwrap());
+    ///     a.send_to(b"x", "main:2").unwrap();
+    ///     b.recv(&mut [0]).unwrap();
+    /// });
+    /// program.check().assert_holds();
+    /// assert!(program.lossy_datagrams(1).check().violation.is_some());
+    /// ```
+    #[must_use]
+    pub fn lossy_datagrams(mut self, n: u32) -> Self {
+        self.faults.lost_datagrams = n;
+        self
+    }
+
     fn add(&mut self, name: String, body: Box<dyn Fn() + Send + Sync>, serves: bool) {
         self.mains.push(Arc::new(Main { name, body, serves }));
     }
@@ -226,6 +278,7 @@ impl Machines for Program {
         let register = Arc::clone(&self.register);
         let mut threads = Threads::new(self.mains.clone().into(), self.stack_size, register);
         threads.ends_within = self.ends_within;
+        threads.runtime.faults = self.faults;
         Ok(threads)
     }
 }

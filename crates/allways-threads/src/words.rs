@@ -1,5 +1,6 @@
 //! What threads do, in words.
 
+use crate::net;
 use crate::runtime::log::Entry;
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::Look;
@@ -46,11 +47,16 @@ pub(crate) fn event(runtime: &Runtime, event: usize) -> String {
 fn did(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
     let value = entry.value;
+    let what = runtime.what(entry.op.object);
+    if let Some(words) = net::words::did(entry.op.kind, entry.succeeded, value, what, &object) {
+        return words;
+    }
     match (entry.op.kind, entry.succeeded) {
         (Kind::Load, _) if is_atomic(runtime, entry) => format!("reads {value} from {object}"),
         (Kind::Load, _) => format!("looks at {object}"),
         (Kind::Store, _) if is_atomic(runtime, entry) => format!("writes {value} to {object}"),
         (Kind::Store, _) => "ends".to_owned(),
+        (Kind::Swap, _) if !is_atomic(runtime, entry) => format!("changes {object}"),
         (Kind::Swap, _) => match value_before(runtime, entry) {
             Some(before) => format!("changes {object} from {before} to {value}"),
             None => format!("changes {object} to {value}"),
@@ -109,6 +115,8 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         (Kind::Receive | Kind::TryReceive, false) => format!("finds nothing in {object}"),
         (Kind::ReceiveOrLate, false) => format!("has waited too long for {object}"),
         (Kind::DropSender, _) => format!("drops {object}"),
+        (Kind::LookForReceiver, true) => format!("finds a receiver of {object}"),
+        (Kind::LookForReceiver, false) => format!("finds no receiver of {object}"),
         (Kind::DropReceiver, _) => format!("drops the receiver of {object}"),
         (Kind::Park | Kind::ParkOrLate, true) => "was unparked".to_owned(),
         (Kind::Park | Kind::ParkOrLate, false) => "has been parked too long".to_owned(),
@@ -124,8 +132,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
 }
 
 fn is_atomic(runtime: &Runtime, entry: &Entry) -> bool {
-    let made = runtime.population.made.get(entry.op.object as usize);
-    made.is_some_and(|made| made.what == "atomic")
+    runtime.what(entry.op.object) == "atomic"
 }
 
 /// Two threads that are about to access a cell.
@@ -206,7 +213,9 @@ pub(crate) fn waiting(runtime: &mut Runtime, thread: u32) -> Option<(Trouble, St
         }
         (Kind::Park, _) => (Trouble::Deadlock, format!("is parked at {at}")),
         (Kind::Receive, _) => {
-            (Trouble::Deadlock, format!("waits at {at} for a message from {object}"))
+            let what = net::words::waits(runtime.what(op.object), &object);
+            let what = what.unwrap_or_else(|| format!("for a message from {object}"));
+            (Trouble::Deadlock, format!("waits at {at} {what}"))
         }
         (Kind::Send, _) => (Trouble::Deadlock, format!("waits at {at} for room in {object}")),
         _ => (Trouble::Deadlock, format!("waits at {at} for {object}")),

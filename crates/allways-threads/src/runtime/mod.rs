@@ -14,6 +14,7 @@
 pub(crate) mod fiber;
 pub(crate) mod log;
 pub(crate) mod names;
+pub(crate) mod network;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod rules;
@@ -23,9 +24,11 @@ use allways::machine::quietly;
 use allways::{Cause, Error};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
-use names::{Names, Own, Register};
+use names::{Names, Own, Register, Site};
+use network::{Called, Faults};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
@@ -53,6 +56,9 @@ pub(crate) struct Made {
     pub initial: Option<u64>,
     /// Of a channel: its senders, and the events that it took to make them.
     pub senders: Vec<(u32, Vec<u32>)>,
+    /// The same for those who may receive from it, if there may be several of them.
+    pub receivers: Vec<(u32, Vec<u32>)>,
+    pub called: Option<Called>,
 }
 
 /// Threads and objects.
@@ -77,6 +83,10 @@ impl Known for Population {
 
     fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
+    }
+
+    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+        self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
     }
 }
 
@@ -116,6 +126,9 @@ pub(crate) struct Runtime {
     pub scopes: Vec<(usize, u32)>,
     /// What the run has made for places that outlive it.
     kept: Vec<Kept>,
+    /// What belongs to the run as a whole.
+    belongings: Vec<Box<dyn Any>>,
+    pub faults: Faults,
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
@@ -275,6 +288,8 @@ impl Runtime {
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
+            belongings: Vec::new(),
+            faults: Faults::default(),
             clocks: Vec::new(),
             has_time_passed: false,
         }
@@ -400,6 +415,8 @@ impl Runtime {
         made.at = Some(at);
         made.initial = initial;
         made.senders.clear();
+        made.receivers.clear();
+        made.called = None;
         self.made.push(object);
         object
     }
@@ -471,11 +488,11 @@ impl Runtime {
     /// The object at a place that outlives the run.
     pub fn made_at(
         &mut self,
-        place: usize,
+        site: Site,
         what: &'static str,
         at: &'static Location<'static>,
     ) -> u32 {
-        let object = self.population.names.placed(place);
+        let object = self.population.names.placed(site);
         if object as usize >= self.population.made.len() {
             self.population.made.resize(object as usize + 1, Made::default());
         }
@@ -500,6 +517,7 @@ impl Runtime {
     }
 
     fn free_kept(&mut self, is_broken: bool) {
+        self.belongings.clear();
         for (_, value, free) in std::mem::take(&mut self.kept) {
             if !is_broken {
                 // Safety: whoever kept it said so.
@@ -966,6 +984,9 @@ impl Runtime {
     /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
         let made = self.population.made.get(object as usize);
+        if let Some(Made { what, called: Some(called), .. }) = made {
+            return self.called(what, called);
+        }
         let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
         let alike = |&&other: &&u32| {
             let made = &self.population.made[other as usize];

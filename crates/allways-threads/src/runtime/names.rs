@@ -6,6 +6,8 @@
 //! new numbers are given out under one lock.
 
 use super::op::NONE;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +18,19 @@ pub(crate) enum Own {
     Token,
     /// Its end, if that has to be an event.
     End,
+}
+
+/// A place that is the same in all runs, and has an object of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Site {
+    /// A static, by its address in memory.
+    Static(usize),
+    /// An address of the network, for streams or for datagrams.
+    Address { datagrams: bool, at: SocketAddr },
+    /// All addresses of a process together, at a port.
+    Everywhere { datagrams: bool, process: u32, port: u16 },
+    /// What the network has lost.
+    Losses,
 }
 
 /// The numbers that were given out.
@@ -37,7 +52,7 @@ struct Known {
     /// For each object, its parts.
     parts: Vec<Vec<u32>>,
     /// Objects that have a place of their own.
-    placed: Vec<(usize, u32)>,
+    placed: BTreeMap<Site, u32>,
     roots: Vec<u32>,
     /// For each object, whether somebody tries to take it.
     tried: Vec<bool>,
@@ -69,6 +84,7 @@ pub(crate) struct Names {
     objects: Vec<Vec<u32>>,
     own: Vec<[u32; 2]>,
     parts: Vec<Vec<u32>>,
+    placed: BTreeMap<Site, u32>,
     tried: Vec<bool>,
     watched: Vec<bool>,
     lessons: u64,
@@ -101,6 +117,7 @@ impl Names {
             objects: Vec::new(),
             own: Vec::new(),
             parts: Vec::new(),
+            placed: BTreeMap::new(),
             tried: Vec::new(),
             watched: Vec::new(),
             lessons: 0,
@@ -203,16 +220,28 @@ impl Names {
     }
 
     /// The object at a place that is the same in all runs.
-    pub fn placed(&mut self, place: usize) -> u32 {
+    pub fn placed(&mut self, site: Site) -> u32 {
+        if let Some(&object) = self.placed.get(&site) {
+            return object;
+        }
         let mut known = self.register();
-        match known.placed.iter().find(|(other, _)| *other == place) {
-            Some(&(_, object)) => object,
+        let object = match known.placed.get(&site) {
+            Some(&object) => object,
             None => {
                 let object = known.new_object();
-                known.placed.push((place, object));
+                known.placed.insert(site, object);
                 object
             }
-        }
+        };
+        drop(known);
+        self.placed.insert(site, object);
+        object
+    }
+
+    /// How manieth child of its parent a thread is.
+    pub fn index(&self, parent: u32, child: u32) -> u32 {
+        let children = &self.children[parent as usize];
+        children.iter().position(|&other| other == child).map_or(0, |index| index as u32)
     }
 
     #[inline]

@@ -11,7 +11,8 @@
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
-//!   is the same message. That nothing is there to be received is known from the place and from all senders.
+//!   is the same message. That nothing is there to be received is known from the place and from all senders. That somebody is there to
+//!   receive it is known from one who is; that nobody is, from all who were.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //!
 //! **Who hinders whom.** A mutex that is held can be taken in a smaller cut only if that lacks the event
@@ -106,6 +107,8 @@ pub(crate) trait Known {
     fn part(&mut self, object: u32, part: u64) -> u32;
     /// The senders of a channel: which objects they are, and the events that it took to make them.
     fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)];
+    /// The same of those who may receive from it, if there may be several.
+    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)];
 }
 
 /// Parts of a channel.
@@ -152,6 +155,7 @@ impl<K: Known> Rules<'_, K> {
                 let receiver = self.known.part(object, part::RECEIVER);
                 self.writes(receiver)
             }
+            Kind::LookForReceiver => self.look_for_receiver(op),
             Kind::Park | Kind::ParkOrLate => self.park(op),
             Kind::Choose => {
                 let footprint = self.touching.nothing();
@@ -333,14 +337,49 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
+    /// One who may receive from a channel; or all who might, if they are gone.
+    fn receiver(&mut self, channel: u32) -> Result<u32, Vec<u32>> {
+        let is_gone = |cut: Cut<'_>, receiver: u32| cut.on(receiver).next().is_some();
+        let mut gone = Vec::new();
+        let several = self.known.receivers(channel);
+        for (receiver, made) in several {
+            if !made.iter().any(|&event| self.cut.lacks(event)) {
+                if !is_gone(self.cut, *receiver) {
+                    return Ok(*receiver);
+                }
+                gone.push(*receiver);
+            }
+        }
+        if several.is_empty() {
+            let receiver = self.known.part(channel, part::RECEIVER);
+            if !is_gone(self.cut, receiver) {
+                return Ok(receiver);
+            }
+            gone.push(receiver);
+        }
+        Err(gone)
+    }
+
+    fn look_for_receiver(&mut self, op: &Op) -> Look {
+        match self.receiver(op.object) {
+            Ok(receiver) => self.reads(receiver),
+            Err(gone) => {
+                let footprint = self.touching.footprints.intern(&[], &gone);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+        }
+    }
+
     /// The channel of an operation that is linked to a part of it.
     fn send(&mut self, thread: u32, op: &Op) -> Look {
         let (channel, capacity) = (op.object, op.argument);
-        let receiver = self.known.part(channel, part::RECEIVER);
-        if self.cut.on(receiver).next().is_some() {
-            let footprint = self.touching.read(receiver);
-            return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
-        }
+        let receiver = match self.receiver(channel) {
+            Ok(receiver) => receiver,
+            Err(gone) => {
+                let footprint = self.touching.footprints.intern(&[], &gone);
+                return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
+            }
+        };
         let (sent, last) = self.count(channel, part::TAIL);
         let (received, _) = self.count(channel, part::HEAD);
         // One that hands over to a receiver is put where it is taken from.
@@ -434,7 +473,7 @@ impl<K: Known> Rules<'_, K> {
                 self.known.part(op.object, part::HEAD)
             }
             Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
-            Kind::Choose | Kind::Spin => NONE,
+            Kind::Choose | Kind::Spin | Kind::LookForReceiver => NONE,
             _ => op.object,
         }
     }

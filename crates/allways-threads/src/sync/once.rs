@@ -2,6 +2,7 @@
 
 use crate::handle::Handle;
 use crate::runtime::current;
+use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
 use crate::runtime::{Granted, access};
 use std::fmt;
@@ -188,7 +189,7 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
         let Some(runtime) = current() else { return this.inner.get_or_init(&this.make) };
         let at = Location::caller();
         let place = std::ptr::from_ref(this).addr();
-        let object = runtime.made_at(place, "lazy value", at);
+        let object = runtime.made_at(Site::Static(place), "lazy value", at);
         let op = Op { kind: Kind::Once, object, argument: 0, at };
         let granted = access(op);
         if granted.succeeded() {
