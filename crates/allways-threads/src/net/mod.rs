@@ -35,6 +35,9 @@
 //! is one event each, or none if something is left of what was read before. Through `&TcpStream`, or with clones, readers take turns, and
 //! so do writers: that is one event more.
 //!
+//! Which of several threads drops the last `Arc` of a socket is none, and a check cannot know it: give each a socket of its own with `try_clone`, or keep one
+//! `Arc` until the others have been joined.
+//!
 //! ```
 //! use allways_threads::net::{TcpListener, TcpStream};
 //! use allways_threads::{Program, thread};

@@ -10,7 +10,8 @@ use allways::{Cause, Engine, Options, Outcome, Trouble, Verdict};
 use allways_threads::Program;
 
 fn explore(program: &Program) -> Outcome {
-    let options = Options { engine: Engine::Dpor, ..Options::default() };
+    // One who explores alone makes no run in vain.
+    let options = Options { engine: Engine::Dpor, threads: 1, ..Options::default() };
     program.try_check(&options).unwrap()
 }
 

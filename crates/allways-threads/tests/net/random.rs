@@ -188,7 +188,8 @@ fn seen(
     });
     let program = program.short_reads(faults[0]).lossy_datagrams(faults[1]);
     let max_runs = Some(10_000);
-    let options = Options { engine: Engine::Dpor, reduction, max_runs, ..Options::default() };
+    let options =
+        Options { engine: Engine::Dpor, reduction, max_runs, threads: 1, ..Options::default() };
     let outcome = program.try_check(&options).unwrap();
     if outcome.complete {
         outcome.assert_holds();

@@ -1,6 +1,7 @@
 //! Streams: what arrives, what ends, and who waits for whom.
 
 use crate::{executions, violated};
+use allways::Options;
 use allways_threads::net::{Shutdown, TcpListener, TcpStream};
 use allways_threads::sync::{Arc, Mutex, mpsc};
 use allways_threads::time::Instant;
@@ -143,6 +144,12 @@ fn clients_come_in_any_order() {
     for concurrent in [false, true] {
         let counts = [1, 2, 3, 4].map(|clients| executions(&program(clients, concurrent)));
         assert_eq!(counts, [1, 2, 6, 24]);
+    }
+    // Several who explore together make the same runs.
+    for threads in [2, 3] {
+        let options = Options { threads, ..Options::default() };
+        let outcome = program(5, true).try_check(&options).unwrap();
+        assert_eq!(outcome.assert_holds().statistics.runs, Some(120));
     }
 }
 
