@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod random;
+mod reads;
 mod same;
 mod streams;
 mod trouble;
