@@ -81,7 +81,9 @@ impl Threads {
         }
         match (op, self.runtime.look(thread)) {
             (Some(op), Some(Look::Can(can))) => Ok((op, can)),
-            _ => Err(Self::internal("a thread was to go on that cannot")),
+            _ => Err(Error::System(
+                "a thread cannot do what it could do in an order that should make no difference: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?".to_owned(),
+            )),
         }
     }
 }
@@ -224,6 +226,10 @@ impl Machine for Threads {
 
     fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint {
         self.runtime.touching.footprints.intern(writes, reads)
+    }
+
+    fn is_exact(&self) -> bool {
+        true
     }
 
     fn shares_numbers(&self) -> bool {

@@ -85,6 +85,14 @@ pub(super) struct Search<'e, 'a, M> {
     pub analysed: usize,
     /// What is known of states, if that is kept.
     cache: Option<Cache>,
+    /// Whether the next step is one that nobody has asked for.
+    is_extended: bool,
+}
+
+/// What to say of steps that come out otherwise in an order that should make no difference.
+pub(super) fn broken_promise() -> Error {
+    let why = "what a thread does depends on the order of things that do not touch each other, as far as can be seen: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?";
+    Error::System(why.to_owned())
 }
 
 /// Explores everything from the present start.
@@ -147,6 +155,7 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
             possible: Vec::new(),
             analysed: 0,
             cache: (reduction == Reduction::Cached).then(Cache::default),
+            is_extended: false,
         }
     }
 
@@ -184,7 +193,12 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
                     }
                 }
                 Some((what, below)) => {
-                    self.explorer.perform(what.transition)?;
+                    let footprint = self.explorer.perform(what.transition)?;
+                    // Where nobody has asked for it, nobody knew before.
+                    let is_known = !std::mem::take(&mut self.is_extended);
+                    if is_known && footprint != what.footprint && self.explorer.machine.is_exact() {
+                        return Err(broken_promise());
+                    }
                     if !self.explorer.is_over() {
                         self.enter(below)?;
                     }
@@ -250,6 +264,7 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
                 // What it touches is known when it has happened, and not needed before.
                 let what = Move { transition, footprint: 0 };
                 self.frames[at].tree = self.trees.single(what);
+                self.is_extended = true;
             }
             First::Asleep(_) => {
                 self.explorer.end_blocked_run();

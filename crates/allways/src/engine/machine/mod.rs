@@ -203,6 +203,11 @@ pub trait Machine {
     /// The footprint of what writes and reads these objects.
     fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint;
 
+    /// Whether what a step touches elsewhere is just what it touches when it is performed there. If it is not then, the machine has broken its promise.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     /// Whether numbers of processes and objects mean the same to all machines that are made for a system.
     fn shares_numbers(&self) -> bool {
         false
