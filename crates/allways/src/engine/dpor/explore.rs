@@ -10,7 +10,7 @@ use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{First, Machine, Performed, Transition};
 use crate::error::Error;
 use crate::outcome::{Bound, Statistics};
-use crate::trace::order::{Order, Touch};
+use crate::trace::order::{Order, Touch, insert};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs are cut off here unless the options say otherwise.
@@ -21,6 +21,17 @@ const STEPS_A_PULSE: u64 = 256;
 
 /// After so many runs the reduction tells how many branches there are.
 const RUNS_A_GUESS: u64 = 256;
+
+/// Whether a run is one of those that are performed once more: the first ones, and fewer and fewer of the others.
+fn is_sampled(runs: u64) -> bool {
+    runs <= 16 || runs.is_power_of_two() || runs.is_multiple_of(1_024)
+}
+
+/// What to say of steps that come out otherwise in an order that should make no difference.
+pub(crate) fn broken_promise(which: &str) -> Error {
+    let why = "what happens then depends on the order of things that do not touch each other, as far as can be seen: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?";
+    Error::System(format!("{which}{why}"))
+}
 
 /// A transition, and what it touches where it is possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +78,8 @@ pub(crate) struct Explorer<'a, M> {
     pub unique_states: Option<u64>,
     /// What the reduction stores, in bytes.
     pub stored: u64,
+    /// Whether some runs are performed once more in another order.
+    pub guards_order: bool,
     /// The runs of all, if there are several who explore.
     pub all_runs: Option<&'a AtomicU64>,
     /// A listing, kept for its room.
@@ -100,6 +113,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             deepest: 0,
             unique_states: None,
             stored: 0,
+            guards_order: false,
             all_runs: None,
             listed: Vec::new(),
             #[cfg(test)]
@@ -260,12 +274,54 @@ impl<'a, M: Machine> Explorer<'a, M> {
             self.bound.get_or_insert(Bound::Depth);
             self.judge.cut(&mut self.machine)?;
         }
+        if self.guards_order && is_sampled(self.runs) && !is_cut && !self.is_over() {
+            self.perform_otherwise()?;
+        }
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {
             watch(&self.order, &self.steps, &mut self.machine);
         }
         if self.judge.watches_stuck() && self.steps.iter().any(|step| step.is_fault) {
             self.judge_without_faults()?;
+        }
+        Ok(())
+    }
+
+    /// Performs the events of the run once more, in another order that should make no difference: as late as each can be, and going from process
+    /// to process. If it makes one, something is shared that the machine does not see.
+    fn perform_otherwise(&mut self) -> Result<(), Error> {
+        let len = self.steps.len();
+        let mut done = vec![0u64; len / 64 + 1];
+        let mut rest: Vec<usize> = (0..len).collect();
+        let mut last = None;
+        self.machine.go_back(0)?;
+        while !rest.is_empty() {
+            let is_ready = |event: usize| {
+                self.order.past(event).iter().zip(&done).all(|(past, done)| past & !done == 0)
+            };
+            let ready = (0..rest.len()).rev().filter(|&place| is_ready(rest[place]));
+            let other = |&place: &usize| Some(self.order.process(rest[place])) != last;
+            let place = ready.clone().find(other).or_else(|| ready.clone().next());
+            let Some(place) = place else { break };
+            let event = rest.remove(place);
+            last = Some(self.order.process(event));
+            insert(&mut done, event);
+            let Move { transition, footprint } = self.steps[event].what;
+            let performed = self.machine.perform(transition);
+            if !performed.is_ok_and(|performed| performed.footprint == footprint) {
+                self.perform_again()?;
+                let what = self.machine.describe(event)?;
+                return Err(broken_promise(&format!("{what}; but ")));
+            }
+        }
+        self.perform_again()
+    }
+
+    /// Leads the machine along the run once more.
+    fn perform_again(&mut self) -> Result<(), Error> {
+        self.machine.go_back(0)?;
+        for step in &self.steps {
+            self.machine.perform(step.what.transition)?;
         }
         Ok(())
     }

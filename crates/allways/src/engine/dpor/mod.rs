@@ -95,11 +95,13 @@ pub(crate) fn search<N: Node>(
 /// Explores a machine.
 pub(crate) fn search_machine<M: Machine>(
     mut machine: M,
-    reduction: Reduction,
+    options: &Options,
     budget: &Budget,
 ) -> Result<(Findings, M), Error> {
+    let reduction = options.reduction;
     loop {
         let mut explorer = Explorer::new(machine, budget, reduction.passes_by());
+        explorer.guards_order = options.determinism_guard && explorer.machine.is_exact();
         explore(&mut explorer, reduction)?;
         let is_stale = explorer.is_stale && !explorer.judge.is_over();
         let (findings, back) = explorer.finish();
@@ -113,10 +115,11 @@ pub(crate) fn search_machine<M: Machine>(
 /// Explores machines of which there is one for each who explores, and which have no properties and one start.
 pub(crate) fn search_together<S: Machines>(
     system: &S,
-    reduction: Reduction,
+    options: &Options,
     budget: &Budget,
     threads: usize,
 ) -> Result<Findings, Error> {
+    let reduction = options.reduction;
     loop {
         let team = Team::new();
         std::thread::scope(|scope| {
@@ -125,6 +128,8 @@ pub(crate) fn search_together<S: Machines>(
                 let explored = || {
                     let machine = system.make()?;
                     let mut explorer = Explorer::new(machine, budget, reduction.passes_by());
+                    explorer.guards_order =
+                        options.determinism_guard && explorer.machine.is_exact();
                     explorer.all_runs = Some(&team.runs);
                     reduced::explore_in_team(&mut explorer, reduction, team, is_first, call)?;
                     let is_stale = explorer.is_stale && !explorer.judge.is_over();

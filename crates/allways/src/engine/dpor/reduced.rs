@@ -38,7 +38,7 @@
 
 use super::cache::Cache;
 use super::estimate::Branches;
-use super::explore::{Explorer, Move};
+use super::explore::{Explorer, Move, broken_promise};
 use super::races::Races;
 use super::team::{Node, Team};
 use super::tree::{self, Branch, Trees, begins, may_begin};
@@ -87,12 +87,6 @@ pub(super) struct Search<'e, 'a, M> {
     cache: Option<Cache>,
     /// Whether the next step is one that nobody has asked for.
     is_extended: bool,
-}
-
-/// What to say of steps that come out otherwise in an order that should make no difference.
-pub(super) fn broken_promise() -> Error {
-    let why = "what a thread does depends on the order of things that do not touch each other, as far as can be seen: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?";
-    Error::System(why.to_owned())
 }
 
 /// Explores everything from the present start.
@@ -197,7 +191,7 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
                     // Where nobody has asked for it, nobody knew before.
                     let is_known = !std::mem::take(&mut self.is_extended);
                     if is_known && footprint != what.footprint && self.explorer.machine.is_exact() {
-                        return Err(broken_promise());
+                        return Err(broken_promise(""));
                     }
                     if !self.explorer.is_over() {
                         self.enter(below)?;

@@ -1,7 +1,7 @@
 //! How one who explores gives work away, takes it, and asks for more of it: see [`team`](super::team).
 
-use super::explore::Move;
-use super::reduced::{Frame, Search, broken_promise};
+use super::explore::{Move, broken_promise};
+use super::reduced::{Frame, Search};
 use super::team::{Node, Passed, Task, Team};
 use super::tree::{self, begins};
 use crate::engine::machine::{Machine, Transition};
@@ -95,7 +95,7 @@ impl<M: Machine> Search<'_, '_, M> {
         let below = self.trees.put_all(&moves[1..], 1);
         let footprint = self.explorer.perform(branch.transition)?;
         if footprint != branch.footprint && self.explorer.machine.is_exact() {
-            return Err(broken_promise());
+            return Err(broken_promise(""));
         }
         if !self.explorer.is_over() {
             self.enter(below)?;

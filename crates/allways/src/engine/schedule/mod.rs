@@ -130,8 +130,8 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
                 _ => 1,
             };
             let findings = match threads > 1 && machine.shares_numbers() {
-                true => dpor::search_together(system, reduction, &budget, threads)?,
-                false => dpor::search_machine(machine, reduction, &budget)?.0,
+                true => dpor::search_together(system, options, &budget, threads)?,
+                false => dpor::search_machine(machine, options, &budget)?.0,
             };
             (reduction.engine_name().to_owned(), findings)
         }
