@@ -983,23 +983,40 @@ impl Runtime {
 
     /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
+        let (only, one_of_many) = self.object_names(object);
+        let alone = only.filter(|_| self.alike(object).nth(1).is_none());
+        alone.unwrap_or(one_of_many)
+    }
+
+    /// What an object is called if it is the only one that was made there, if it was the first, and what it is called otherwise.
+    pub fn object_names(&self, object: u32) -> (Option<String>, String) {
         let made = self.population.made.get(object as usize);
         if let Some(Made { what, called: Some(called), .. }) = made {
-            return self.called(what, called);
+            return (None, self.called(what, called));
         }
-        let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
-        let alike = |&&other: &&u32| {
-            let made = &self.population.made[other as usize];
-            let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
-            made.at.is_some_and(here) && made.what == *what
+        let Some(Made { what, at: Some(at), .. }) = made else {
+            return (None, format!("object {object}"));
         };
-        let mut all = self.made.iter().filter(alike);
-        let which = all.clone().position(|&other| other == object);
         let place = crate::words::place(at);
-        match (all.nth(1), which) {
-            (Some(_), Some(which)) => format!("{what} {which} of {place}"),
-            _ => format!("the {what} of {place}"),
+        let only = format!("the {what} of {place}");
+        match self.alike(object).position(|other| other == object) {
+            None => (None, only),
+            Some(which) => ((which == 0).then_some(only), format!("{what} {which} of {place}")),
         }
+    }
+
+    /// What is made where an object is made, in the order in which it was.
+    fn alike(&self, object: u32) -> impl Iterator<Item = u32> + '_ {
+        let made = &self.population.made;
+        let it = made.get(object as usize).and_then(|made| Some((made.what, made.at?)));
+        let is_alike = move |&other: &u32| {
+            it.is_some_and(|(what, at)| {
+                let other = &made[other as usize];
+                let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
+                other.at.is_some_and(here) && other.what == what
+            })
+        };
+        self.made.iter().copied().filter(is_alike)
     }
 }
 

@@ -33,6 +33,15 @@ pub(crate) enum Site {
     Losses,
 }
 
+/// What has to be a step of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lesson {
+    /// Giving back a mutex, since somebody tries to take it.
+    Tried(u32),
+    /// The end of a thread, since somebody asks for it.
+    Watched(u32),
+}
+
 /// The numbers that were given out.
 #[derive(Default)]
 pub(crate) struct Register {
@@ -268,6 +277,24 @@ impl Names {
             let was = std::mem::replace(&mut self.register().tried[object as usize], true);
             self.register.lessons.fetch_add(u64::from(!was), SeqCst);
         }
+    }
+
+    /// Forgets what was learnt: a run that is followed says itself what is a step.
+    pub fn forget(&mut self) {
+        self.tried.clear();
+        self.watched.clear();
+    }
+
+    /// Is taught something by a run that is followed; says whether it was not known.
+    pub fn be_taught(&mut self, lesson: Lesson) -> bool {
+        let (known, number) = match lesson {
+            Lesson::Tried(object) => (&mut self.tried, object as usize),
+            Lesson::Watched(thread) => (&mut self.watched, thread as usize),
+        };
+        if known.len() <= number {
+            known.resize(number + 1, false);
+        }
+        !std::mem::replace(&mut known[number], true)
     }
 
     /// Whether somebody has learnt something since this was last asked. A run that has begun goes on as it began.
