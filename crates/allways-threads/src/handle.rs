@@ -35,6 +35,15 @@ impl Handle {
         }
     }
 
+    /// Somebody who has the object alone has changed it: from now on it is another one, of which nothing is known.
+    pub fn renew(&mut self) {
+        if let Some(object) = self.controlled()
+            && let Some(runtime) = current()
+        {
+            self.object = runtime.remake(object);
+        }
+    }
+
     /// Whether it was made in a check. Outside of one, nothing else is ever asked, and the code of a check is out of the way.
     #[inline(always)]
     pub fn is_under_control(&self) -> bool {

@@ -446,9 +446,10 @@ impl Runtime {
         }
     }
 
-    /// Somebody may change an atomic without an event, since nobody else has it.
-    pub fn lose_sight_of(&mut self, object: u32) {
-        self.population.made[object as usize].initial = None;
+    /// Another object in place of one that was changed without an event, since nobody else has it.
+    pub fn remake(&mut self, object: u32) -> u32 {
+        let Made { what, at, .. } = self.population.made[object as usize];
+        self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
     /// What an event took is given back, in the event at hand.

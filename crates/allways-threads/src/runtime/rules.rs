@@ -99,7 +99,7 @@ fn keep(known: &mut Vec<Footprint>, object: u32, footprint: Footprint) -> Footpr
 
 /// What is known of objects beside what has happened to them.
 pub(crate) trait Known {
-    /// What an atomic was made with; `None` if it has been changed since, unseen.
+    /// What an atomic was made with, if that is known; one if a cell that is written once was made full.
     fn initial(&self, object: u32) -> Option<u64>;
     /// Whether giving this mutex back is a step of its own.
     fn is_tried(&self, object: u32) -> bool;
@@ -303,6 +303,10 @@ impl<K: Known> Rules<'_, K> {
     fn once(&mut self, op: &Op) -> Look {
         let began = |entry: &Entry| entry.op.kind == Kind::Once && entry.succeeded;
         match self.cut.on(op.object).find(|(_, entry)| began(entry)) {
+            None if self.known.initial(op.object) == Some(1) => {
+                let footprint = self.touching.read(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
             None => self.writes(op.object),
             Some((event, entry)) => match self.cut.released(entry) {
                 None => Look::Hindered(event),

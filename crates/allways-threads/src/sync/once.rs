@@ -137,6 +137,7 @@ impl<T> OnceLock<T> {
     }
 
     pub fn take(&mut self) -> Option<T> {
+        self.handle.renew();
         self.inner.take()
     }
 }
@@ -151,7 +152,7 @@ impl<T> Default for OnceLock<T> {
 impl<T> From<T> for OnceLock<T> {
     #[track_caller]
     fn from(value: T) -> Self {
-        let handle = Handle::new("cell that is written once", Location::caller(), None);
+        let handle = Handle::new("cell that is written once", Location::caller(), Some(1));
         OnceLock { handle, inner: value.into() }
     }
 }
