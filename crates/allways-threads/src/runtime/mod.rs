@@ -456,10 +456,19 @@ impl Runtime {
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_repeating || self.is_ending {
+        if self.is_ending {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
+        if self.has_time_passed {
+            // Whoever takes it comes after that.
+            let last = self.lived_by(self.running);
+            let clock = &mut self.log.entries[last as usize].clock;
+            *clock = thread.clock.max(*clock);
+        }
+        if self.is_repeating {
+            return;
+        }
         let last = self.log.last_of(self.running);
         self.log.release(taken, last, &thread.came_after, self.event);
     }
@@ -472,8 +481,11 @@ impl Runtime {
         let last = self.lived_by(thread);
         let joined = &mut self.population.threads[thread as usize];
         joined.is_joined = true;
+        let clock = joined.clock;
         let theirs = std::mem::take(&mut joined.came_after);
-        let came_after = &mut self.running_thread().came_after;
+        let running = self.running_thread();
+        running.clock = running.clock.max(clock);
+        let came_after = &mut running.came_after;
         came_after.extend_from_slice(&theirs);
         came_after.extend(Some(last).filter(|&last| last != NONE));
         self.population.threads[thread as usize].came_after = theirs;
@@ -615,7 +627,9 @@ impl Runtime {
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
         self.create(child, (parent, process), name, &came_after, Some(job));
-        self.population.threads[child as usize].spawned_at = Some(at);
+        let clock = self.population.threads[parent as usize].clock;
+        let spawned = &mut self.population.threads[child as usize];
+        (spawned.spawned_at, spawned.clock) = (Some(at), clock);
         child
     }
 
@@ -851,6 +865,7 @@ impl Runtime {
                 let thread = &mut self.population.threads[number as usize];
                 thread.waits = Waits::Nothing;
                 thread.came_after.push(event);
+                thread.clock = thread.clock.max(entry.clock);
                 self.ready.push(number);
             }
         }
