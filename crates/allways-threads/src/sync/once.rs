@@ -9,11 +9,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
-/// Somebody has begun what is done once: does it, and says so.
+/// Somebody has begun what is done once: makes it, and says so. Only then may it be put where others see it.
 ///
 /// Where nothing shared is accessed on the way, it is one event.
-fn complete<R>(granted: Granted, op: Op, f: impl FnOnce() -> R) -> R {
-    let result = f();
+fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
+    let result = make();
     let Some(runtime) = current() else { return result };
     if granted.is_ending() || runtime.is_cleaning_up() {
         return result;
@@ -120,11 +120,9 @@ impl<T> OnceLock<T> {
         let op = Op { kind: Kind::Once, object: self.handle.object(), argument: 0, at };
         let granted = access(op);
         if granted.succeeded() {
-            complete(granted, op, || {
-                let value = f();
-                // While threads end it may have been written by one that was stopped.
-                let _ = self.inner.set(value);
-            });
+            let value = complete(granted, op, f);
+            // While threads end it may have been written by one that was stopped.
+            let _ = self.inner.set(value);
         }
         match self.inner.get() {
             Some(value) => value,
@@ -194,13 +192,11 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
         let op = Op { kind: Kind::Once, object, argument: 0, at };
         let granted = access(op);
         if granted.succeeded() {
-            complete(granted, op, || {
-                let value: Box<T> = Box::new((this.make)());
-                if let Some(runtime) = current() {
-                    // Safety: `keep` gives it back to `free` at the end of the run.
-                    unsafe { runtime.keep(place, Box::into_raw(value).cast(), free::<T>) };
-                }
-            });
+            let value: Box<T> = Box::new(complete(granted, op, &this.make));
+            if let Some(runtime) = current() {
+                // Safety: `keep` gives it back to `free` at the end of the run.
+                unsafe { runtime.keep(place, Box::into_raw(value).cast(), free::<T>) };
+            }
         }
         let kept = current().and_then(|runtime| runtime.kept(place));
         match kept {
