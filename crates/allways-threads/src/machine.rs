@@ -78,6 +78,10 @@ impl Threads {
         if words::is_end(&event.what) && pending.is_none_or(|op| op.kind != Kind::Store) {
             return Some(Lesson::Watched(thread));
         }
+        if words::is_await(&event.what) {
+            let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
+            return pending.filter(receives).map(|op| Lesson::Tried(op.object));
+        }
         // It gave a mutex back since its last event.
         let last = log.last_of(thread);
         let mut taken = log.entries.iter().rev().filter(|entry| {

@@ -58,6 +58,11 @@ pub(crate) fn is_end(what: &str) -> bool {
     what.starts_with("ends at ")
 }
 
+/// Whether an event is the beginning of a wait for one who hands over, as it was told.
+pub(crate) fn is_await(what: &str) -> bool {
+    what.starts_with("begins to wait for a message ")
+}
+
 fn did(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
     let value = entry.value;
@@ -128,6 +133,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         }
         (Kind::Receive | Kind::TryReceive, false) => format!("finds nothing in {object}"),
         (Kind::ReceiveOrLate, false) => format!("has waited too long for {object}"),
+        (Kind::Await, _) => format!("begins to wait for a message from {object}"),
         (Kind::DropSender, _) => format!("drops {object}"),
         (Kind::LookForReceiver, true) => format!("finds a receiver of {object}"),
         (Kind::LookForReceiver, false) => format!("finds no receiver of {object}"),

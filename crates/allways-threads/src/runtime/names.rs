@@ -36,7 +36,7 @@ pub(crate) enum Site {
 /// What has to be a step of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lesson {
-    /// Giving back a mutex, since somebody tries to take it.
+    /// Giving back a mutex, since somebody tries to take it; or beginning to wait for one who hands over, since somebody tries to.
     Tried(u32),
     /// The end of a thread, since somebody asks for it.
     Watched(u32),
@@ -63,7 +63,7 @@ struct Known {
     /// Objects that have a place of their own.
     placed: BTreeMap<Site, u32>,
     roots: Vec<u32>,
-    /// For each object, whether somebody tries to take it.
+    /// For each object, whether somebody tries to take it, or to hand something over through it.
     tried: Vec<bool>,
     /// For each thread, whether somebody asks if it has ended.
     watched: Vec<bool>,
@@ -271,7 +271,7 @@ impl Names {
         self.tried.get(object as usize).copied().unwrap_or(false)
     }
 
-    /// Somebody tries to take a mutex.
+    /// Somebody tries to take a mutex, or to hand over a message through a channel.
     pub fn try_to_take(&mut self, object: u32) {
         if !self.is_tried(object) {
             let was = std::mem::replace(&mut self.register().tried[object as usize], true);
