@@ -126,6 +126,8 @@ pub(crate) struct Runtime {
     pub scopes: Vec<(usize, u32)>,
     /// What the run has made for places that outlive it.
     kept: Vec<Kept>,
+    /// The places of lazy values, in the order in which they were needed.
+    lazies: Vec<usize>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
     pub faults: Faults,
@@ -288,6 +290,7 @@ impl Runtime {
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
+            lazies: Vec::new(),
             belongings: Vec::new(),
             faults: Faults::default(),
             clocks: Vec::new(),
@@ -498,6 +501,33 @@ impl Runtime {
             && self.population.threads[self.running as usize].came_after.is_empty()
     }
 
+    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
+    ///
+    /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
+    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
+        let which = self.lazies.iter().position(|&other| other == place);
+        let which = which.unwrap_or_else(|| {
+            self.lazies.push(place);
+            self.lazies.len() - 1
+        });
+        match self.population.names.lazies() {
+            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
+            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
+        }
+    }
+
+    /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+        let which = self.lazies.iter().position(|&other| other == place)?;
+        self.population.names.move_lazies();
+        // There is nothing at this place now, and another one may come to it.
+        self.lazies[which] = 0;
+        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
+        let (_, value, free) = self.kept.swap_remove(kept);
+        let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
+        (!is_broken).then_some((value, free))
+    }
+
     /// The object at a place that outlives the run.
     pub fn made_at(
         &mut self,
@@ -506,6 +536,10 @@ impl Runtime {
         at: &'static Location<'static>,
     ) -> u32 {
         let object = self.population.names.placed(site);
+        self.made_as(object, what, at)
+    }
+
+    fn made_as(&mut self, object: u32, what: &'static str, at: &'static Location<'static>) -> u32 {
         if object as usize >= self.population.made.len() {
             self.population.made.resize(object as usize + 1, Made::default());
         }
@@ -717,6 +751,7 @@ impl Runtime {
         self.epoch += 1;
         self.made.clear();
         self.scopes.clear();
+        self.lazies.clear();
         self.clocks.clear();
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);

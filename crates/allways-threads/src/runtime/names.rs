@@ -63,6 +63,8 @@ struct Known {
     /// Objects that have a place of their own.
     placed: BTreeMap<Site, u32>,
     roots: Vec<u32>,
+    /// What stands for all lazy values, if they do not stay in one place.
+    lazies: Option<u32>,
     /// For each object, whether somebody tries to take it, or to hand something over through it.
     tried: Vec<bool>,
     /// For each thread, whether somebody asks if it has ended.
@@ -94,6 +96,7 @@ pub(crate) struct Names {
     own: Vec<[u32; 2]>,
     parts: Vec<Vec<u32>>,
     placed: BTreeMap<Site, u32>,
+    lazies: Option<u32>,
     tried: Vec<bool>,
     watched: Vec<bool>,
     lessons: u64,
@@ -127,6 +130,7 @@ impl Names {
             own: Vec::new(),
             parts: Vec::new(),
             placed: BTreeMap::new(),
+            lazies: None,
             tried: Vec::new(),
             watched: Vec::new(),
             lessons: 0,
@@ -144,9 +148,10 @@ impl Names {
     fn learn(&mut self) {
         let lessons = self.register.lessons.load(SeqCst);
         let known = self.register();
-        let (tried, watched) = (known.tried.clone(), known.watched.clone());
+        let (tried, watched, lazies) = (known.tried.clone(), known.watched.clone(), known.lazies);
         drop(known);
         (self.tried, self.watched, self.lessons) = (tried, watched, lessons);
+        self.lazies = lazies;
     }
 
     /// The main thread of a process.
@@ -245,6 +250,22 @@ impl Names {
         drop(known);
         self.placed.insert(site, object);
         object
+    }
+
+    /// What stands for all lazy values, if they do not stay in one place.
+    pub fn lazies(&self) -> Option<u32> {
+        self.lazies
+    }
+
+    /// A lazy value does not outlive its run: where it is says nothing in another run.
+    pub fn move_lazies(&mut self) {
+        if self.lazies.is_none() {
+            let mut known = self.register();
+            if known.lazies.is_none() {
+                known.lazies = Some(known.new_object());
+                self.register.lessons.fetch_add(1, SeqCst);
+            }
+        }
     }
 
     /// How manieth child of its parent a thread is.

@@ -307,7 +307,9 @@ impl<K: Known> Rules<'_, K> {
     }
 
     fn once(&mut self, op: &Op) -> Look {
-        let began = |entry: &Entry| entry.op.kind == Kind::Once && entry.succeeded;
+        let began = |entry: &Entry| {
+            entry.op.kind == Kind::Once && entry.succeeded && entry.op.argument == op.argument
+        };
         match self.cut.on(op.object).find(|(_, entry)| began(entry)) {
             None if self.known.initial(op.object) == Some(1) => {
                 let footprint = self.touching.read(op.object);

@@ -2,7 +2,6 @@
 
 use crate::handle::Handle;
 use crate::runtime::current;
-use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
 use crate::runtime::{Granted, access};
 use std::fmt;
@@ -188,8 +187,8 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
         let Some(runtime) = current() else { return this.inner.get_or_init(&this.make) };
         let at = Location::caller();
         let place = std::ptr::from_ref(this).addr();
-        let object = runtime.made_at(Site::Static(place), "lazy value", at);
-        let op = Op { kind: Kind::Once, object, argument: 0, at };
+        let (object, argument) = runtime.lazy(place, at);
+        let op = Op { kind: Kind::Once, object, argument, at };
         let granted = access(op);
         if granted.succeeded() {
             let value: Box<T> = Box::new(complete(granted, op, &this.make));
@@ -203,6 +202,16 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
             // Safety: it was made as a `T` for this place in this run, and lives as long as the run. Whoever has a reference to it is a thread of it.
             Some(kept) => unsafe { &*kept.cast::<T>() },
             None => this.inner.get_or_init(&this.make),
+        }
+    }
+}
+
+impl<T, F> Drop for LazyLock<T, F> {
+    fn drop(&mut self) {
+        let place = std::ptr::from_ref(self).addr();
+        if let Some((value, free)) = current().and_then(|runtime| runtime.drop_lazy(place)) {
+            // Safety: it was kept with what drops it.
+            unsafe { free(value) };
         }
     }
 }
