@@ -2,7 +2,7 @@
 
 use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
-use crate::runtime::{Granted, access, access_since, current, round};
+use crate::runtime::{Granted, Runtime, access, access_since, current, round};
 use std::panic::Location;
 
 /// The number of an object, and the run that it belongs to. Zero runs mean that it was made outside of a check, where all that is asked of it
@@ -32,6 +32,21 @@ impl Handle {
             Some(runtime) => {
                 Handle { epoch: runtime.epoch, object: runtime.made_at(site, what, at) }
             }
+        }
+    }
+
+    /// Of an object that stands for something of the run at hand.
+    #[inline]
+    pub fn of(runtime: &Runtime, object: u32) -> Self {
+        Handle { epoch: runtime.epoch, object }
+    }
+
+    /// Somebody who has the object alone has changed it: from now on it is another one, of which nothing is known.
+    pub fn renew(&mut self) {
+        if let Some(object) = self.controlled()
+            && let Some(runtime) = current()
+        {
+            self.object = runtime.remake(object);
         }
     }
 

@@ -4,7 +4,8 @@
 //! does until the next one. Going back forgets events, and the threads live through the rest of the run anew when they are needed
 //! the next time; so a whole exploration starts each run once.
 
-use crate::runtime::names::Register;
+use crate::runtime::log::Entry;
+use crate::runtime::names::{Lesson, Register};
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
@@ -24,6 +25,8 @@ pub struct Threads {
     pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
+    /// Whether a run that is followed has steps that were not known to be steps.
+    was_taught: bool,
 }
 
 impl Threads {
@@ -33,6 +36,7 @@ impl Threads {
             last: NONE,
             ends_within: None,
             looked: None,
+            was_taught: false,
         }
     }
 
@@ -65,6 +69,29 @@ impl Threads {
                     && (pending.kind == Kind::RaceWrite || op.kind == Kind::RaceWrite)
             },
         )
+    }
+
+    /// What has to be a step for an event of a run that was kept to be what this thread does next; `None` if nothing has to.
+    fn lesson(&self, thread: u32, event: &RunEvent) -> Option<Lesson> {
+        let log = &self.runtime.log;
+        let pending = self.runtime.pending(thread);
+        if words::is_end(&event.what) && pending.is_none_or(|op| op.kind != Kind::Store) {
+            return Some(Lesson::Watched(thread));
+        }
+        if words::is_await(&event.what) {
+            let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
+            return pending.filter(receives).map(|op| Lesson::Tried(op.object));
+        }
+        // It gave a mutex back since its last event.
+        let last = log.last_of(thread);
+        let mut taken = log.entries.iter().rev().filter(|entry| {
+            entry.thread == thread && entry.released == last && entry.op.kind.takes()
+        });
+        let is_it = |entry: &&Entry| {
+            !self.runtime.population.names.is_tried(entry.op.object)
+                && words::tells_unlock(&self.runtime, &event.what, entry)
+        };
+        taken.find(is_it).map(|entry| Lesson::Tried(entry.op.object))
     }
 
     fn internal(what: &str) -> Error {
@@ -366,12 +393,24 @@ impl Told for Threads {
         let Some(&process) = event.node.and_then(|node| self.runtime.present.get(node)) else {
             return Ok(None);
         };
+        if let Some(lesson) = self.lesson(process, event) {
+            self.was_taught |= self.runtime.population.names.be_taught(lesson);
+            return Ok(None);
+        }
         let alternative = event.choices.first().copied().unwrap_or(0);
         let can = match self.runtime.look(process) {
             Some(Look::Can(can)) => alternative < can.alternatives,
             _ => false,
         };
         Ok(can.then_some(Transition { process, alternative }))
+    }
+
+    fn forget(&mut self) {
+        self.runtime.population.names.forget();
+    }
+
+    fn was_taught(&mut self) -> bool {
+        std::mem::take(&mut self.was_taught)
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {

@@ -44,6 +44,25 @@ pub(crate) fn event(runtime: &Runtime, event: usize) -> String {
     format!("{what} at {}", place(entry.op.at))
 }
 
+/// Whether an event that was told gives back what this one took, and does nothing else. When it was told, more like it may have been made.
+pub(crate) fn tells_unlock(runtime: &Runtime, what: &str, taken: &Entry) -> bool {
+    let Some(rest) = what.strip_prefix("unlocks ") else { return false };
+    let at = format!(" at {}", place(taken.op.at));
+    let Some(name) = rest.strip_suffix(&at) else { return false };
+    let (only, one_of_many) = runtime.object_names(taken.op.object);
+    name == one_of_many || only.is_some_and(|only| name == only)
+}
+
+/// Whether an event is the end of a thread, as it was told.
+pub(crate) fn is_end(what: &str) -> bool {
+    what.starts_with("ends at ")
+}
+
+/// Whether an event is the beginning of a wait for one who hands over, as it was told.
+pub(crate) fn is_await(what: &str) -> bool {
+    what.starts_with("begins to wait for a message ")
+}
+
 fn did(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
     let value = entry.value;
@@ -114,6 +133,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         }
         (Kind::Receive | Kind::TryReceive, false) => format!("finds nothing in {object}"),
         (Kind::ReceiveOrLate, false) => format!("has waited too long for {object}"),
+        (Kind::Await, _) => format!("begins to wait for a message from {object}"),
         (Kind::DropSender, _) => format!("drops {object}"),
         (Kind::LookForReceiver, true) => format!("finds a receiver of {object}"),
         (Kind::LookForReceiver, false) => format!("finds no receiver of {object}"),

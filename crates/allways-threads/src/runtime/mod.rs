@@ -126,6 +126,8 @@ pub(crate) struct Runtime {
     pub scopes: Vec<(usize, u32)>,
     /// What the run has made for places that outlive it.
     kept: Vec<Kept>,
+    /// The places of lazy values, in the order in which they were needed.
+    lazies: Vec<usize>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
     pub faults: Faults,
@@ -288,6 +290,7 @@ impl Runtime {
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
+            lazies: Vec::new(),
             belongings: Vec::new(),
             faults: Faults::default(),
             clocks: Vec::new(),
@@ -446,19 +449,29 @@ impl Runtime {
         }
     }
 
-    /// Somebody may change an atomic without an event, since nobody else has it.
-    pub fn lose_sight_of(&mut self, object: u32) {
-        self.population.made[object as usize].initial = None;
+    /// Another object in place of one that was changed without an event, since nobody else has it.
+    pub fn remake(&mut self, object: u32) -> u32 {
+        let Made { what, at, .. } = self.population.made[object as usize];
+        self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
     /// What an event took is given back, in the event at hand.
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_repeating || self.is_ending {
+        if self.is_ending {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
+        if self.has_time_passed {
+            // Whoever takes it comes after that.
+            let last = self.lived_by(self.running);
+            let clock = &mut self.log.entries[last as usize].clock;
+            *clock = thread.clock.max(*clock);
+        }
+        if self.is_repeating {
+            return;
+        }
         let last = self.log.last_of(self.running);
         self.log.release(taken, last, &thread.came_after, self.event);
     }
@@ -471,8 +484,11 @@ impl Runtime {
         let last = self.lived_by(thread);
         let joined = &mut self.population.threads[thread as usize];
         joined.is_joined = true;
+        let clock = joined.clock;
         let theirs = std::mem::take(&mut joined.came_after);
-        let came_after = &mut self.running_thread().came_after;
+        let running = self.running_thread();
+        running.clock = running.clock.max(clock);
+        let came_after = &mut running.came_after;
         came_after.extend_from_slice(&theirs);
         came_after.extend(Some(last).filter(|&last| last != NONE));
         self.population.threads[thread as usize].came_after = theirs;
@@ -485,6 +501,33 @@ impl Runtime {
             && self.population.threads[self.running as usize].came_after.is_empty()
     }
 
+    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
+    ///
+    /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
+    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
+        let which = self.lazies.iter().position(|&other| other == place);
+        let which = which.unwrap_or_else(|| {
+            self.lazies.push(place);
+            self.lazies.len() - 1
+        });
+        match self.population.names.lazies() {
+            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
+            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
+        }
+    }
+
+    /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+        let which = self.lazies.iter().position(|&other| other == place)?;
+        self.population.names.move_lazies();
+        // There is nothing at this place now, and another one may come to it.
+        self.lazies[which] = 0;
+        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
+        let (_, value, free) = self.kept.swap_remove(kept);
+        let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
+        (!is_broken).then_some((value, free))
+    }
+
     /// The object at a place that outlives the run.
     pub fn made_at(
         &mut self,
@@ -493,6 +536,10 @@ impl Runtime {
         at: &'static Location<'static>,
     ) -> u32 {
         let object = self.population.names.placed(site);
+        self.made_as(object, what, at)
+    }
+
+    fn made_as(&mut self, object: u32, what: &'static str, at: &'static Location<'static>) -> u32 {
         if object as usize >= self.population.made.len() {
             self.population.made.resize(object as usize + 1, Made::default());
         }
@@ -614,7 +661,9 @@ impl Runtime {
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
         self.create(child, (parent, process), name, &came_after, Some(job));
-        self.population.threads[child as usize].spawned_at = Some(at);
+        let clock = self.population.threads[parent as usize].clock;
+        let spawned = &mut self.population.threads[child as usize];
+        (spawned.spawned_at, spawned.clock) = (Some(at), clock);
         child
     }
 
@@ -702,6 +751,7 @@ impl Runtime {
         self.epoch += 1;
         self.made.clear();
         self.scopes.clear();
+        self.lazies.clear();
         self.clocks.clear();
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
@@ -850,6 +900,7 @@ impl Runtime {
                 let thread = &mut self.population.threads[number as usize];
                 thread.waits = Waits::Nothing;
                 thread.came_after.push(event);
+                thread.clock = thread.clock.max(entry.clock);
                 self.ready.push(number);
             }
         }
@@ -983,23 +1034,40 @@ impl Runtime {
 
     /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
+        let (only, one_of_many) = self.object_names(object);
+        let alone = only.filter(|_| self.alike(object).nth(1).is_none());
+        alone.unwrap_or(one_of_many)
+    }
+
+    /// What an object is called if it is the only one that was made there, if it was the first, and what it is called otherwise.
+    pub fn object_names(&self, object: u32) -> (Option<String>, String) {
         let made = self.population.made.get(object as usize);
         if let Some(Made { what, called: Some(called), .. }) = made {
-            return self.called(what, called);
+            return (None, self.called(what, called));
         }
-        let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
-        let alike = |&&other: &&u32| {
-            let made = &self.population.made[other as usize];
-            let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
-            made.at.is_some_and(here) && made.what == *what
+        let Some(Made { what, at: Some(at), .. }) = made else {
+            return (None, format!("object {object}"));
         };
-        let mut all = self.made.iter().filter(alike);
-        let which = all.clone().position(|&other| other == object);
         let place = crate::words::place(at);
-        match (all.nth(1), which) {
-            (Some(_), Some(which)) => format!("{what} {which} of {place}"),
-            _ => format!("the {what} of {place}"),
+        let only = format!("the {what} of {place}");
+        match self.alike(object).position(|other| other == object) {
+            None => (None, only),
+            Some(which) => ((which == 0).then_some(only), format!("{what} {which} of {place}")),
         }
+    }
+
+    /// What is made where an object is made, in the order in which it was.
+    fn alike(&self, object: u32) -> impl Iterator<Item = u32> + '_ {
+        let made = &self.population.made;
+        let it = made.get(object as usize).and_then(|made| Some((made.what, made.at?)));
+        let is_alike = move |&other: &u32| {
+            it.is_some_and(|(what, at)| {
+                let other = &made[other as usize];
+                let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
+                other.at.is_some_and(here) && other.what == what
+            })
+        };
+        self.made.iter().copied().filter(is_alike)
     }
 }
 

@@ -33,6 +33,15 @@ pub(crate) enum Site {
     Losses,
 }
 
+/// What has to be a step of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lesson {
+    /// Giving back a mutex, since somebody tries to take it; or beginning to wait for one who hands over, since somebody tries to.
+    Tried(u32),
+    /// The end of a thread, since somebody asks for it.
+    Watched(u32),
+}
+
 /// The numbers that were given out.
 #[derive(Default)]
 pub(crate) struct Register {
@@ -54,7 +63,9 @@ struct Known {
     /// Objects that have a place of their own.
     placed: BTreeMap<Site, u32>,
     roots: Vec<u32>,
-    /// For each object, whether somebody tries to take it.
+    /// What stands for all lazy values, if they do not stay in one place.
+    lazies: Option<u32>,
+    /// For each object, whether somebody tries to take it, or to hand something over through it.
     tried: Vec<bool>,
     /// For each thread, whether somebody asks if it has ended.
     watched: Vec<bool>,
@@ -85,6 +96,7 @@ pub(crate) struct Names {
     own: Vec<[u32; 2]>,
     parts: Vec<Vec<u32>>,
     placed: BTreeMap<Site, u32>,
+    lazies: Option<u32>,
     tried: Vec<bool>,
     watched: Vec<bool>,
     lessons: u64,
@@ -118,6 +130,7 @@ impl Names {
             own: Vec::new(),
             parts: Vec::new(),
             placed: BTreeMap::new(),
+            lazies: None,
             tried: Vec::new(),
             watched: Vec::new(),
             lessons: 0,
@@ -135,9 +148,10 @@ impl Names {
     fn learn(&mut self) {
         let lessons = self.register.lessons.load(SeqCst);
         let known = self.register();
-        let (tried, watched) = (known.tried.clone(), known.watched.clone());
+        let (tried, watched, lazies) = (known.tried.clone(), known.watched.clone(), known.lazies);
         drop(known);
         (self.tried, self.watched, self.lessons) = (tried, watched, lessons);
+        self.lazies = lazies;
     }
 
     /// The main thread of a process.
@@ -238,6 +252,22 @@ impl Names {
         object
     }
 
+    /// What stands for all lazy values, if they do not stay in one place.
+    pub fn lazies(&self) -> Option<u32> {
+        self.lazies
+    }
+
+    /// A lazy value does not outlive its run: where it is says nothing in another run.
+    pub fn move_lazies(&mut self) {
+        if self.lazies.is_none() {
+            let mut known = self.register();
+            if known.lazies.is_none() {
+                known.lazies = Some(known.new_object());
+                self.register.lessons.fetch_add(1, SeqCst);
+            }
+        }
+    }
+
     /// How manieth child of its parent a thread is.
     pub fn index(&self, parent: u32, child: u32) -> u32 {
         let children = &self.children[parent as usize];
@@ -262,12 +292,30 @@ impl Names {
         self.tried.get(object as usize).copied().unwrap_or(false)
     }
 
-    /// Somebody tries to take a mutex.
+    /// Somebody tries to take a mutex, or to hand over a message through a channel.
     pub fn try_to_take(&mut self, object: u32) {
         if !self.is_tried(object) {
             let was = std::mem::replace(&mut self.register().tried[object as usize], true);
             self.register.lessons.fetch_add(u64::from(!was), SeqCst);
         }
+    }
+
+    /// Forgets what was learnt: a run that is followed says itself what is a step.
+    pub fn forget(&mut self) {
+        self.tried.clear();
+        self.watched.clear();
+    }
+
+    /// Is taught something by a run that is followed; says whether it was not known.
+    pub fn be_taught(&mut self, lesson: Lesson) -> bool {
+        let (known, number) = match lesson {
+            Lesson::Tried(object) => (&mut self.tried, object as usize),
+            Lesson::Watched(thread) => (&mut self.watched, thread as usize),
+        };
+        if known.len() <= number {
+            known.resize(number + 1, false);
+        }
+        !std::mem::replace(&mut known[number], true)
     }
 
     /// Whether somebody has learnt something since this was last asked. A run that has begun goes on as it began.

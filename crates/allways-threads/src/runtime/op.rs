@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     TryReceive,
     /// The same, or has waited long enough.
     ReceiveOrLate,
+    /// Begins to wait for one who hands over, where somebody may try to.
+    Await,
     /// One of the senders of a channel is gone.
     DropSender,
     /// The receiver of a channel is gone.

@@ -64,6 +64,13 @@ impl<T> Channel<T> {
 
     /// A message, or whether there will be none.
     pub(crate) fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
+        if self.capacity == 0
+            && kind != Kind::TryReceive
+            && let Some(runtime) = current()
+            && runtime.population.names.is_tried(self.handle.object())
+        {
+            self.handle.access(Kind::Await, 0, at);
+        }
         self.received(self.handle.access(kind, self.capacity, at))
     }
 
@@ -112,6 +119,11 @@ impl<T> Sending<T> {
 
     fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
         let channel = &self.channel;
+        if channel.capacity == 0
+            && let Some(runtime) = current()
+        {
+            runtime.population.names.try_to_take(channel.handle.object());
+        }
         let granted = channel.handle.access(Kind::TrySend, channel.capacity, at);
         match granted.value() {
             _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),

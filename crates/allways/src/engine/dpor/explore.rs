@@ -200,7 +200,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn possible(&mut self, into: &mut Vec<Transition>) -> Result<(), Error> {
         let goes_on = self.machine.possible(into)?;
         if into.is_empty() {
-            self.judge.end(&mut self.machine)?;
+            self.judge_end()?;
         }
         if !goes_on && self.judge.watches_stuck() {
             self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
@@ -217,7 +217,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         let goes_on = match first {
             First::Possible(_, goes_on) | First::Asleep(goes_on) => goes_on,
             First::Nothing => {
-                self.judge.end(&mut self.machine)?;
+                self.judge_end()?;
                 false
             }
         };
@@ -242,6 +242,15 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// Nobody knows how many runs there will be.
     pub fn forget_guess(&self) {
         self.tell_guess(0);
+    }
+
+    /// Nothing can happen any more. That may not be true of a run that has to be explored again.
+    fn judge_end(&mut self) -> Result<(), Error> {
+        self.is_stale |= self.machine.is_stale();
+        match self.is_stale {
+            true => Ok(()),
+            false => self.judge.end(&mut self.machine),
+        }
     }
 
     /// Performs something beyond the end of a run, only to see what it touches; [`Explorer::forget`] undoes it.
@@ -330,6 +339,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn end_blocked_run(&mut self) {
         if self.may_begin_another() {
             self.blocked_runs += 1;
+            self.is_stale |= self.machine.is_stale();
         }
     }
 
@@ -337,6 +347,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn end_joined_run(&mut self) {
         if self.may_begin_another() {
             self.joined_runs += 1;
+            self.is_stale |= self.machine.is_stale();
         }
     }
 

@@ -302,6 +302,9 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
     ///
     /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
     fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
+        if self.explorer.is_over() {
+            return Ok(());
+        }
         self.races.find(self.explorer, self.analysed)?;
         self.races.find_at_end(self.explorer, is_cut)?;
         self.add_reversals();

@@ -290,6 +290,15 @@ pub trait Told: Machine {
     /// What an event of a run that was kept stands for now, if that can happen.
     fn transition(&mut self, event: &RunEvent) -> Result<Option<Transition>, Error>;
 
+    /// A run is to be followed: what was learnt of what is a step is forgotten, since the run says so itself.
+    fn forget(&mut self) {}
+
+    /// Whether the events that were asked about since the last time show that something is a step that was not known to be one: the
+    /// run has to be followed from its start again.
+    fn was_taught(&mut self) -> bool {
+        false
+    }
+
     /// The run in full, without what its end shows.
     fn story(&mut self) -> Result<Story, Error>;
 
