@@ -2,3 +2,4 @@
 
 pub mod measure;
 pub mod report;
+pub mod threads;

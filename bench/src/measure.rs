@@ -1,5 +1,6 @@
 //! Measuring in a process of its own: CPU time and peak memory are then its alone.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,15 @@ impl Meter {
 ///
 /// If the child does not print any: with what it says instead.
 pub fn in_child(what: &[&str]) -> Result<Vec<String>, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    in_child_of(&std::env::current_exe().map_err(|error| error.to_string())?, what)
+}
+
+/// The same with another program.
+///
+/// # Errors
+///
+/// If it cannot be run, or as [`in_child`].
+pub fn in_child_of(program: &Path, what: &[&str]) -> Result<Vec<String>, String> {
     let output = Command::new(program).arg("measure").args(what).output();
     let output = output.map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);

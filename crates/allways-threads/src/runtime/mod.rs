@@ -11,8 +11,10 @@
 //! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
+pub(crate) mod fiber;
 pub(crate) mod log;
 pub(crate) mod names;
+pub(crate) mod network;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod rules;
@@ -20,15 +22,17 @@ mod thread;
 
 use allways::machine::quietly;
 use allways::{Cause, Error};
-use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
-use names::{Names, Own};
+use names::{Names, Own, Register, Site};
+use network::{Called, Faults};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Touching};
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
+use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
 pub(crate) use thread::Waits;
@@ -52,10 +56,12 @@ pub(crate) struct Made {
     pub initial: Option<u64>,
     /// Of a channel: its senders, and the events that it took to make them.
     pub senders: Vec<(u32, Vec<u32>)>,
+    /// The same for those who may receive from it, if there may be several of them.
+    pub receivers: Vec<(u32, Vec<u32>)>,
+    pub called: Option<Called>,
 }
 
 /// Threads and objects.
-#[derive(Default)]
 pub(crate) struct Population {
     pub names: Names,
     pub threads: Vec<Box<Thread>>,
@@ -77,6 +83,10 @@ impl Known for Population {
 
     fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
+    }
+
+    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+        self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
     }
 }
 
@@ -105,7 +115,8 @@ pub(crate) struct Runtime {
     pub failed: u32,
     /// What keeps the check from going on.
     pub error: Option<Error>,
-    stacks: Vec<DefaultStack>,
+    #[allow(clippy::vec_box, reason = "they must stay where they are")]
+    idle: Vec<Box<Fiber>>,
     stack_size: usize,
     /// How many events of the log have happened to the threads.
     lived: usize,
@@ -117,6 +128,11 @@ pub(crate) struct Runtime {
     pub scopes: Vec<(usize, u32)>,
     /// What the run has made for places that outlive it.
     kept: Vec<Kept>,
+    /// The places of lazy values, in the order in which they were needed.
+    lazies: Vec<usize>,
+    /// What belongs to the run as a whole.
+    belongings: Vec<Box<dyn Any>>,
+    pub faults: Faults,
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
@@ -211,16 +227,16 @@ fn decide(op: Op) -> bool {
     if !runtime.goes_straight_on(&op) {
         let thread = &mut runtime.population.threads[runtime.running as usize];
         thread.pending = Some(op);
-        return stop(thread.yielder);
+        return stop(thread.stop);
     }
     true
 }
 
 /// The thread that runs stops, and goes on some time; says whether it does so to live.
 #[inline]
-fn stop(yielder: *const Yielder<(), ()>) -> bool {
-    // Safety: the yielder belongs to the coroutine that is running, which lives as long as it runs.
-    unsafe { (*yielder).suspend(()) };
+fn stop(stop: Stop) -> bool {
+    // Safety: it is that of the thread that runs.
+    unsafe { stop.stop() };
     current().is_some_and(|runtime| !runtime.is_ending)
 }
 
@@ -234,7 +250,7 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     }
     let thread = runtime.running_thread();
     (thread.waits, thread.waits_at) = (waits, Some(at));
-    let has_come = stop(thread.yielder);
+    let has_come = stop(thread.stop);
     if !has_come && let Some(runtime) = current() {
         runtime.access_at_the_end();
     }
@@ -250,11 +266,15 @@ fn outside(op: &Op) -> ! {
 }
 
 impl Runtime {
-    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
+    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
         Runtime {
             mains,
             epoch: 0,
-            population: Population::default(),
+            population: Population {
+                names: Names::new(register),
+                threads: Vec::new(),
+                made: Vec::new(),
+            },
             log: Log::default(),
             touching: Touching::default(),
             present: Vec::new(),
@@ -266,13 +286,16 @@ impl Runtime {
             failure: None,
             failed: NONE,
             error: None,
-            stacks: Vec::new(),
+            idle: Vec::new(),
             stack_size,
             lived: usize::MAX,
             is_repeating: false,
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
+            lazies: Vec::new(),
+            belongings: Vec::new(),
+            faults: Faults::default(),
             clocks: Vec::new(),
             has_time_passed: false,
         }
@@ -398,6 +421,8 @@ impl Runtime {
         made.at = Some(at);
         made.initial = initial;
         made.senders.clear();
+        made.receivers.clear();
+        made.called = None;
         self.made.push(object);
         object
     }
@@ -427,19 +452,29 @@ impl Runtime {
         }
     }
 
-    /// Somebody may change an atomic without an event, since nobody else has it.
-    pub fn lose_sight_of(&mut self, object: u32) {
-        self.population.made[object as usize].initial = None;
+    /// Another object in place of one that was changed without an event, since nobody else has it.
+    pub fn remake(&mut self, object: u32) -> u32 {
+        let Made { what, at, .. } = self.population.made[object as usize];
+        self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
     /// What an event took is given back, in the event at hand.
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_repeating || self.is_ending {
+        if self.is_ending {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
+        if self.has_time_passed {
+            // Whoever takes it comes after that.
+            let last = self.lived_by(self.running);
+            let clock = &mut self.log.entries[last as usize].clock;
+            *clock = thread.clock.max(*clock);
+        }
+        if self.is_repeating {
+            return;
+        }
         let last = self.log.last_of(self.running);
         self.log.release(taken, last, &thread.came_after, self.event);
     }
@@ -452,8 +487,11 @@ impl Runtime {
         let last = self.lived_by(thread);
         let joined = &mut self.population.threads[thread as usize];
         joined.is_joined = true;
+        let clock = joined.clock;
         let theirs = std::mem::take(&mut joined.came_after);
-        let came_after = &mut self.running_thread().came_after;
+        let running = self.running_thread();
+        running.clock = running.clock.max(clock);
+        let came_after = &mut running.came_after;
         came_after.extend_from_slice(&theirs);
         came_after.extend(Some(last).filter(|&last| last != NONE));
         self.population.threads[thread as usize].came_after = theirs;
@@ -466,14 +504,45 @@ impl Runtime {
             && self.population.threads[self.running as usize].came_after.is_empty()
     }
 
+    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
+    ///
+    /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
+    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
+        let which = self.lazies.iter().position(|&other| other == place);
+        let which = which.unwrap_or_else(|| {
+            self.lazies.push(place);
+            self.lazies.len() - 1
+        });
+        match self.population.names.lazies() {
+            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
+            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
+        }
+    }
+
+    /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+        let which = self.lazies.iter().position(|&other| other == place)?;
+        self.population.names.move_lazies();
+        // There is nothing at this place now, and another one may come to it.
+        self.lazies[which] = 0;
+        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
+        let (_, value, free) = self.kept.swap_remove(kept);
+        let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
+        (!is_broken).then_some((value, free))
+    }
+
     /// The object at a place that outlives the run.
     pub fn made_at(
         &mut self,
-        place: usize,
+        site: Site,
         what: &'static str,
         at: &'static Location<'static>,
     ) -> u32 {
-        let object = self.population.names.placed(place);
+        let object = self.population.names.placed(site);
+        self.made_as(object, what, at)
+    }
+
+    fn made_as(&mut self, object: u32, what: &'static str, at: &'static Location<'static>) -> u32 {
         if object as usize >= self.population.made.len() {
             self.population.made.resize(object as usize + 1, Made::default());
         }
@@ -498,6 +567,7 @@ impl Runtime {
     }
 
     fn free_kept(&mut self, is_broken: bool) {
+        self.belongings.clear();
         for (_, value, free) in std::mem::take(&mut self.kept) {
             if !is_broken {
                 // Safety: whoever kept it said so.
@@ -513,7 +583,7 @@ impl Runtime {
     }
 
     /// Whether a thread has ended.
-    pub fn has_ended(&self, thread: u32) -> bool {
+    pub fn has_ended(&mut self, thread: u32) -> bool {
         let object = self.population.names.own(thread, Own::End);
         let event = self.log.last_on(object);
         let happened = |event: u32| event != NONE && (event as usize) < self.lived;
@@ -586,7 +656,7 @@ impl Runtime {
         &mut self,
         name: Option<String>,
         at: &'static Location<'static>,
-        body: Box<dyn FnOnce()>,
+        job: Rc<dyn Job>,
     ) -> u32 {
         let parent = self.running;
         let thread = &mut self.population.threads[parent as usize];
@@ -594,9 +664,42 @@ impl Runtime {
         thread.children += 1;
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
-        self.create(child, (parent, process), name, &came_after, body);
-        self.population.threads[child as usize].spawned_at = Some(at);
+        self.create(child, (parent, process), name, &came_after, Some(job));
+        let clock = self.population.threads[parent as usize].clock;
+        let spawned = &mut self.population.threads[child as usize];
+        (spawned.spawned_at, spawned.clock) = (Some(at), clock);
         child
+    }
+
+    /// Runs a thread on the fiber that runs, to its end; says whether there was one.
+    pub fn run_thread(&mut self, stop: Stop) -> bool {
+        let thread = self.running_thread();
+        if !thread.is_present || thread.has_begun {
+            return false;
+        }
+        (thread.stop, thread.has_begun) = (stop, true);
+        let job = thread.job.take();
+        let process = thread.process as usize;
+        let main = job.is_none().then(|| Arc::clone(&self.mains[process]));
+        let ended = quietly(|| {
+            match (&job, &main) {
+                (Some(job), _) => job.run(),
+                (None, Some(main)) => (main.body)(),
+                (None, None) => {}
+            }
+            if let Some(runtime) = current() {
+                runtime.say_end();
+            }
+        });
+        drop((job, main));
+        let Some(runtime) = current() else { return false };
+        if let Err(message) = ended
+            && !runtime.is_ending
+        {
+            runtime.fail(Cause::Panic, message);
+        }
+        runtime.running_thread().has_ended = true;
+        true
     }
 
     /// The thread that runs has done what it was to do.
@@ -619,16 +722,16 @@ impl Runtime {
         (parent, process): (u32, u32),
         name: Option<String>,
         came_after: &[u32],
-        body: Box<dyn FnOnce()>,
+        job: Option<Rc<dyn Job>>,
     ) {
         let threads = &mut self.population.threads;
         while threads.len() <= number as usize {
             threads.push(Box::default());
         }
-        let stack = match self.stacks.pop() {
-            Some(stack) => stack,
-            None => match DefaultStack::new(self.stack_size) {
-                Ok(stack) => stack,
+        let fiber = match self.idle.pop() {
+            Some(fiber) => fiber,
+            None => match fiber::take(self.stack_size) {
+                Ok(fiber) => fiber,
                 Err(error) => {
                     let why = format!("there is no room for the stack of a thread: {error}");
                     self.error.get_or_insert(Error::System(why));
@@ -636,25 +739,7 @@ impl Runtime {
                 }
             },
         };
-        let base = stack.base().get();
-        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            if let Some(runtime) = current() {
-                runtime.running_thread().yielder = yielder;
-            }
-            let ended = quietly(|| {
-                body();
-                if let Some(runtime) = current() {
-                    runtime.say_end();
-                }
-            });
-            if let (Err(message), Some(runtime)) = (ended, current())
-                && !runtime.is_ending
-            {
-                runtime.fail(Cause::Panic, message);
-            }
-        });
-        threads[number as usize].base = base;
-        threads[number as usize].begin(parent, process, name, came_after, coroutine);
+        threads[number as usize].begin(parent, process, name, came_after, fiber, job);
         self.present.push(number);
         self.ready.push(number);
     }
@@ -670,16 +755,14 @@ impl Runtime {
         self.epoch += 1;
         self.made.clear();
         self.scopes.clear();
+        self.lazies.clear();
         self.clocks.clear();
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
         self.failure = None;
-        let mains = Arc::clone(&self.mains);
-        for process in 0..mains.len() {
-            let mains = Arc::clone(&mains);
+        for process in 0..self.mains.len() {
             let number = self.population.names.root(process);
-            let body = Box::new(move || (mains[process].body)());
-            self.create(number, (NONE, process as u32), None, &[], body);
+            self.create(number, (NONE, process as u32), None, &[], None);
         }
         self.run_ready();
     }
@@ -821,6 +904,7 @@ impl Runtime {
                 let thread = &mut self.population.threads[number as usize];
                 thread.waits = Waits::Nothing;
                 thread.came_after.push(event);
+                thread.clock = thread.clock.max(entry.clock);
                 self.ready.push(number);
             }
         }
@@ -851,24 +935,21 @@ impl Runtime {
     /// Lets a thread run until it stops.
     fn resume(&mut self, number: u32) {
         let thread = &mut self.population.threads[number as usize];
-        let Some(coroutine) = &mut thread.coroutine else { return };
-        let coroutine: *mut Coroutine<(), (), (), DefaultStack> = coroutine;
+        let Some(fiber) = &mut thread.fiber else { return };
+        let fiber: *mut Fiber = &raw mut **fiber;
         thread.pending = None;
         let outer = std::mem::replace(&mut self.running, number);
         let this: *mut Runtime = self;
         let before = CURRENT.replace(this);
-        // Safety: threads are boxed and never removed, and the coroutine of one that runs stays where it is.
-        let result = unsafe { (*coroutine).resume(()) };
+        // Safety: fibers are boxed, and that of a thread that runs is not dropped.
+        unsafe { Fiber::resume(fiber) };
         CURRENT.set(before);
         // Safety: the threads have stopped, and `this` is `self`.
         let this = unsafe { &mut *this };
         this.running = outer;
-        if let CoroutineResult::Return(()) = result {
-            let thread = &mut this.population.threads[number as usize];
-            thread.has_ended = true;
-            if let Some(coroutine) = thread.coroutine.take() {
-                this.stacks.push(coroutine.into_stack());
-            }
+        let thread = &mut this.population.threads[number as usize];
+        if thread.has_ended {
+            this.idle.extend(thread.fiber.take());
             if !this.is_ending {
                 this.wake_joiners(number);
             }
@@ -892,21 +973,19 @@ impl Runtime {
     fn end_thread(&mut self, number: u32, is_broken: bool) {
         for _ in 0..MAX_CAUGHT {
             let thread = &mut self.population.threads[number as usize];
-            if thread.coroutine.is_none() || is_broken {
-                break;
-            }
-            if thread.coroutine.as_ref().is_some_and(|coroutine| !coroutine.started()) {
-                thread.coroutine = None;
+            if thread.fiber.is_none() || !thread.has_begun || is_broken {
                 break;
             }
             self.resume(number);
         }
         let thread = &mut self.population.threads[number as usize];
-        if let Some(mut coroutine) = thread.coroutine.take() {
-            // Safety: what is on the stack is never used again, and never dropped.
-            unsafe { coroutine.force_reset() };
-            self.stacks.push(coroutine.into_stack());
+        let has_begun = thread.has_begun;
+        match thread.fiber.take() {
+            // What is on the stack is never used again, and never dropped.
+            Some(fiber) if has_begun => self.idle.push(fiber.abandon()),
+            fiber => self.idle.extend(fiber),
         }
+        self.population.threads[number as usize].job = None;
     }
 
     /// While threads are ending, one of them needs what another one has: that one ends first.
@@ -959,20 +1038,40 @@ impl Runtime {
 
     /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
+        let (only, one_of_many) = self.object_names(object);
+        let alone = only.filter(|_| self.alike(object).nth(1).is_none());
+        alone.unwrap_or(one_of_many)
+    }
+
+    /// What an object is called if it is the only one that was made there, if it was the first, and what it is called otherwise.
+    pub fn object_names(&self, object: u32) -> (Option<String>, String) {
         let made = self.population.made.get(object as usize);
-        let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
-        let alike = |&&other: &&u32| {
-            let made = &self.population.made[other as usize];
-            let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
-            made.at.is_some_and(here) && made.what == *what
-        };
-        let mut all = self.made.iter().filter(alike);
-        let which = all.clone().position(|&other| other == object);
-        let place = crate::words::place(at);
-        match (all.nth(1), which) {
-            (Some(_), Some(which)) => format!("{what} {which} of {place}"),
-            _ => format!("the {what} of {place}"),
+        if let Some(Made { what, called: Some(called), .. }) = made {
+            return (None, self.called(what, called));
         }
+        let Some(Made { what, at: Some(at), .. }) = made else {
+            return (None, format!("object {object}"));
+        };
+        let place = crate::words::place(at);
+        let only = format!("the {what} of {place}");
+        match self.alike(object).position(|other| other == object) {
+            None => (None, only),
+            Some(which) => ((which == 0).then_some(only), format!("{what} {which} of {place}")),
+        }
+    }
+
+    /// What is made where an object is made, in the order in which it was.
+    fn alike(&self, object: u32) -> impl Iterator<Item = u32> + '_ {
+        let made = &self.population.made;
+        let it = made.get(object as usize).and_then(|made| Some((made.what, made.at?)));
+        let is_alike = move |&other: &u32| {
+            it.is_some_and(|(what, at)| {
+                let other = &made[other as usize];
+                let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
+                other.at.is_some_and(here) && other.what == what
+            })
+        };
+        self.made.iter().copied().filter(is_alike)
     }
 }
 
@@ -988,5 +1087,6 @@ fn clock_of(clocks: &mut Vec<[u64; 2]>, object: u32) -> &mut [u64; 2] {
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.end_threads();
+        fiber::give_back(self.idle.drain(..));
     }
 }

@@ -62,10 +62,14 @@ pub(crate) enum Kind {
     TryReceive,
     /// The same, or has waited long enough.
     ReceiveOrLate,
+    /// Begins to wait for one who hands over, where somebody may try to.
+    Await,
     /// One of the senders of a channel is gone.
     DropSender,
     /// The receiver of a channel is gone.
     DropReceiver,
+    /// Asks whether anybody may receive from a channel.
+    LookForReceiver,
     /// Waits for a token.
     Park,
     /// Waits for a token, or long enough.
@@ -82,6 +86,11 @@ impl Kind {
     /// Whether it takes a mutex, if it succeeds.
     pub fn takes(self) -> bool {
         matches!(self, Kind::Lock | Kind::TryLock)
+    }
+
+    /// Whether it receives from a channel, if there is something.
+    pub fn receives(self) -> bool {
+        matches!(self, Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate)
     }
 
     /// Whether others may wait for it, without having to decide anything.

@@ -3,7 +3,7 @@
 //! A thread that waits for others by reading over and over would run for ever if it is always let go on. If between two reads at the same
 //! place of the source it has written nothing, and its stack and its registers are the same, bit by bit, then it is where it was, and as long as
 //! nothing of what it read has changed it will be there again. So it is held: to let it go on earlier adds nothing
-//! but more of the same. A loop that counts how often it has tried is not the same from round to round, and is not held.
+//! but more of the same. That it waits for some time on the way changes nothing, unless it looks at its clock. A loop that counts how often it has tried is not the same from round to round, and is not held.
 //!
 //! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
 //! that does not.
@@ -18,6 +18,8 @@ use std::panic::Location;
 #[derive(Default)]
 pub(crate) struct Rounds {
     reads: Vec<Read>,
+    /// The clock of the thread when it looked there last.
+    clock: u64,
 }
 
 struct Read {
@@ -41,12 +43,22 @@ fn may_only_read(kind: Kind) -> bool {
             | Kind::TryWrite
             | Kind::TrySend
             | Kind::TryReceive
+            | Kind::ReceiveOrLate
     )
 }
 
 impl Rounds {
     pub fn clear(&mut self) {
         self.reads.clear();
+        self.clock = 0;
+    }
+
+    /// The thread looks at its clock: if time has passed since it did so before, it is not where it was.
+    pub fn look_at_clock(&mut self, clock: u64) {
+        if self.clock != clock {
+            self.reads.clear();
+            self.clock = clock;
+        }
     }
 
     /// The last time that a thread did what it is about to do, if it has written nothing since.

@@ -1,11 +1,11 @@
 //! A thread of a run.
 
+use super::fiber::{Fiber, Job, Stop};
 use super::op::{NONE, Op};
 use super::round::Rounds;
-use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use std::any::Any;
 use std::panic::Location;
-use std::ptr::null;
+use std::rc::Rc;
 
 /// What a thread waits for that is nobody's decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,8 +56,13 @@ pub(crate) struct Thread {
     pub has_lost_locals: bool,
     /// In nanoseconds.
     pub clock: u64,
-    pub coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
-    pub yielder: *const Yielder<(), ()>,
+    /// What it does, until it begins; none for the main thread of a process.
+    pub job: Option<Rc<dyn Job>>,
+    pub has_begun: bool,
+    /// What it runs on, until it has ended.
+    pub fiber: Option<Box<Fiber>>,
+    /// What stops it.
+    pub stop: Stop,
 }
 
 impl Default for Thread {
@@ -81,8 +86,10 @@ impl Default for Thread {
             locals: Vec::new(),
             has_lost_locals: false,
             clock: 0,
-            coroutine: None,
-            yielder: null(),
+            job: None,
+            has_begun: false,
+            fiber: None,
+            stop: Stop::NOWHERE,
         }
     }
 }
@@ -95,18 +102,21 @@ impl Thread {
         process: u32,
         name: Option<String>,
         came_after: &[u32],
-        coroutine: Coroutine<(), (), (), DefaultStack>,
+        fiber: Box<Fiber>,
+        job: Option<Rc<dyn Job>>,
     ) {
         self.is_present = true;
         (self.parent, self.process, self.name) = (parent, process, name);
         self.came_after.extend_from_slice(came_after);
-        self.coroutine = Some(coroutine);
+        self.base = fiber.base;
+        (self.fiber, self.job) = (Some(fiber), job);
     }
 
     /// Is none of this run any more.
     pub fn forget(&mut self) {
-        debug_assert!(self.coroutine.is_none(), "a thread that is forgotten has ended");
-        (self.is_present, self.has_ended, self.is_joined) = (false, false, false);
+        debug_assert!(self.fiber.is_none(), "a thread that is forgotten has ended");
+        (self.is_present, self.has_begun, self.has_ended) = (false, false, false);
+        self.is_joined = false;
         (self.children, self.objects, self.clock) = (0, 0, 0);
         self.has_lost_locals = false;
         (self.pending, self.waits, self.name) = (None, Waits::Nothing, None);

@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::runtime::op::Kind;
-use crate::runtime::{Waits, current, wait};
+use crate::runtime::{Granted, Waits, current, wait};
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
@@ -13,8 +13,8 @@ use std::time::Duration;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 /// A channel of a check.
-struct Channel<T> {
-    handle: Handle,
+pub(crate) struct Channel<T> {
+    pub(crate) handle: Handle,
     /// [`u64::MAX`] if there is no limit.
     capacity: u64,
     queue: Mutex<Queue<T>>,
@@ -27,9 +27,77 @@ struct Queue<T> {
 }
 
 impl<T> Channel<T> {
+    /// What it is, and how much it holds.
+    pub(crate) fn new(what: &'static str, capacity: u64, at: &'static Location<'static>) -> Self {
+        let handle = Handle::new(what, at, None);
+        let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
+        Channel { handle, capacity, queue }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue<T>> {
         // Nobody panics while it is locked.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn send(
+        &self,
+        message: T,
+        at: &'static Location<'static>,
+    ) -> Result<(), SendError<T>> {
+        let granted = self.handle.access(Kind::Send, self.capacity, at);
+        if !granted.succeeded() || granted.is_ending() {
+            return Err(SendError(message));
+        }
+        self.queue().messages.push_back(message);
+        if self.capacity == 0 {
+            let number = granted.value();
+            wait(Waits::Received { channel: self.handle.object(), number }, at);
+            let mut queue = self.queue();
+            if queue.received <= number
+                && let Some(message) = queue.messages.pop_back()
+            {
+                return Err(SendError(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// A message, or whether there will be none.
+    pub(crate) fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
+        if self.capacity == 0
+            && kind != Kind::TryReceive
+            && let Some(runtime) = current()
+            && runtime.population.names.is_tried(self.handle.object())
+        {
+            self.handle.access(Kind::Await, 0, at);
+        }
+        self.received(self.handle.access(kind, self.capacity, at))
+    }
+
+    /// The same if there is something. Whoever asks over and over waits until that has changed.
+    #[inline(always)]
+    pub(crate) fn poll(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.received(self.handle.read(Kind::TryReceive, self.capacity, at))
+    }
+
+    /// The same if it comes in time.
+    #[inline(always)]
+    pub(crate) fn receive_or_late(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.received(self.handle.read(Kind::ReceiveOrLate, self.capacity, at))
+    }
+
+    fn received(&self, granted: Granted) -> Result<T, bool> {
+        if !granted.succeeded() || granted.is_ending() {
+            return Err(granted.is_ending() || granted.value() == u64::MAX);
+        }
+        let mut queue = self.queue();
+        queue.received += 1;
+        queue.messages.pop_front().ok_or(true)
+    }
+
+    /// Whether anybody may receive from it.
+    pub(crate) fn has_receiver(&self, at: &'static Location<'static>) -> bool {
+        self.handle.access(Kind::LookForReceiver, 0, at).succeeded()
     }
 }
 
@@ -49,28 +117,13 @@ impl<T> Sending<T> {
         Sending { channel, own }
     }
 
-    fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
-        let channel = &self.channel;
-        let granted = channel.handle.access(Kind::Send, channel.capacity, at);
-        if !granted.succeeded() || granted.is_ending() {
-            return Err(SendError(message));
-        }
-        channel.queue().messages.push_back(message);
-        if channel.capacity == 0 {
-            let number = granted.value();
-            wait(Waits::Received { channel: channel.handle.object(), number }, at);
-            let mut queue = channel.queue();
-            if queue.received <= number
-                && let Some(message) = queue.messages.pop_back()
-            {
-                return Err(SendError(message));
-            }
-        }
-        Ok(())
-    }
-
     fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
         let channel = &self.channel;
+        if channel.capacity == 0
+            && let Some(runtime) = current()
+        {
+            runtime.population.names.try_to_take(channel.handle.object());
+        }
         let granted = channel.handle.access(Kind::TrySend, channel.capacity, at);
         match granted.value() {
             _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
@@ -135,22 +188,8 @@ enum Either<A, B> {
 }
 
 /// What receives from a channel in a check.
-struct Receiving<T> {
-    channel: Arc<Channel<T>>,
-}
-
-impl<T> Receiving<T> {
-    /// A message, or whether there will be none.
-    fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
-        let channel = &self.channel;
-        let granted = channel.handle.access(kind, channel.capacity, at);
-        if !granted.succeeded() || granted.is_ending() {
-            return Err(granted.is_ending() || granted.value() == u64::MAX);
-        }
-        let mut queue = channel.queue();
-        queue.received += 1;
-        queue.messages.pop_front().ok_or(true)
-    }
+pub(crate) struct Receiving<T> {
+    pub(crate) channel: Arc<Channel<T>>,
 }
 
 impl<T> Drop for Receiving<T> {
@@ -170,9 +209,7 @@ impl<T> Drop for Receiving<T> {
 }
 
 fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
-    let handle = Handle::new("channel", at, None);
-    let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
-    let channel = Arc::new(Channel { handle, capacity, queue });
+    let channel = Arc::new(Channel::new("channel", capacity, at));
     (Sending::new(Arc::clone(&channel), at), Receiving { channel })
 }
 
@@ -218,7 +255,7 @@ impl<T> Sender<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
             Either::Real(real) => real.send(message),
-            Either::Led(led) => led.send(message, Location::caller()),
+            Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
 }
@@ -229,7 +266,7 @@ impl<T> SyncSender<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
             Either::Real(real) => real.send(message),
-            Either::Led(led) => led.send(message, Location::caller()),
+            Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
 
@@ -275,7 +312,7 @@ impl<T> Receiver<T> {
         match &self.inner {
             Either::Real(real) => real.recv(),
             Either::Led(led) => {
-                led.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
+                led.channel.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
             }
         }
     }
@@ -285,9 +322,11 @@ impl<T> Receiver<T> {
         match &self.inner {
             Either::Real(real) => real.try_recv(),
             Either::Led(led) => {
-                led.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| match is_over {
-                    true => TryRecvError::Disconnected,
-                    false => TryRecvError::Empty,
+                led.channel.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| {
+                    match is_over {
+                        true => TryRecvError::Disconnected,
+                        false => TryRecvError::Empty,
+                    }
                 })
             }
         }
@@ -298,17 +337,16 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match &self.inner {
             Either::Real(real) => real.recv_timeout(timeout),
-            Either::Led(led) => {
-                led.receive(Kind::ReceiveOrLate, Location::caller()).map_err(|is_over| {
-                    match (is_over, current()) {
-                        (false, Some(runtime)) => {
-                            runtime.pass(timeout);
-                            RecvTimeoutError::Timeout
-                        }
-                        _ => RecvTimeoutError::Disconnected,
+            Either::Led(led) => led
+                .channel
+                .receive(Kind::ReceiveOrLate, Location::caller())
+                .map_err(|is_over| match (is_over, current()) {
+                    (false, Some(runtime)) => {
+                        runtime.pass(timeout);
+                        RecvTimeoutError::Timeout
                     }
-                })
-            }
+                    _ => RecvTimeoutError::Disconnected,
+                }),
         }
     }
 

@@ -6,6 +6,8 @@ mod scoped;
 pub use local::{AccessError, LocalKey};
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 
+use crate::handle::Handle as Object;
+use crate::runtime::fiber::Job;
 use crate::runtime::names::Own;
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::{Waits, access, current as in_check, wait};
@@ -43,7 +45,7 @@ pub(crate) enum Handle<T> {
 }
 
 /// Where a thread leaves what it returns.
-pub(crate) struct Packet<T>(Rc<RefCell<Option<T>>>);
+pub(crate) struct Packet<T>(Rc<dyn Holds<T>>);
 // Safety: what is in it is only used by threads under control, which all run on one thread of the operating system.
 unsafe impl<T> Send for Packet<T> {}
 // Safety: as above.
@@ -66,7 +68,7 @@ impl<T> Handle<T> {
             Handle::Real(real) => real.join(),
             Handle::Led { thread, result } => {
                 wait_for(thread, at);
-                let value = result.0.borrow_mut().take();
+                let value = result.0.take();
                 value.ok_or_else(|| Box::new("the thread was given up") as Box<dyn Any + Send>)
             }
         }
@@ -79,6 +81,7 @@ impl<T> Handle<T> {
         }
     }
 
+    #[inline(always)]
     fn is_finished(&self, at: &'static Location<'static>) -> bool {
         match self {
             Handle::Real(real) => real.is_finished(),
@@ -87,7 +90,7 @@ impl<T> Handle<T> {
                 // Whether it has ended matters now, so its end has to be an event.
                 runtime.population.names.watch(*thread);
                 let object = runtime.population.names.own(*thread, Own::End);
-                access(Op { kind: Kind::Load, object, argument: 0, at });
+                Object::of(runtime, object).read(Kind::Load, 0, at);
                 in_check().is_none_or(|runtime| runtime.has_ended(*thread))
             }
         }
@@ -107,6 +110,7 @@ impl<T> JoinHandle<T> {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn is_finished(&self) -> bool {
         self.inner.is_finished(Location::caller())
     }
@@ -146,16 +150,42 @@ where
     F: FnOnce() -> T + Send + 'a,
     T: Send + 'a,
 {
-    let result = Rc::new(RefCell::new(None));
-    let packet = Rc::clone(&result);
-    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
-        let value = f();
-        *packet.borrow_mut() = Some(value);
-    });
+    let task = Rc::new(Task { f: RefCell::new(Some(f)), result: RefCell::new(None) });
+    let result: Rc<dyn Holds<T> + 'a> = Rc::<Task<F, T>>::clone(&task);
+    let job: Rc<dyn Job + 'a> = task;
     // Safety: the caller says that it lives long enough.
-    let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
-    let thread = in_check().map_or(NONE, |runtime| runtime.spawn(name, at, body));
+    let job: Rc<dyn Job + 'static> = unsafe { std::mem::transmute(job) };
+    // Safety: as above.
+    let result: Rc<dyn Holds<T> + 'static> = unsafe { std::mem::transmute(result) };
+    let thread = in_check().map_or(NONE, |runtime| runtime.spawn(name, at, job));
     Handle::Led { thread, result: Packet(result) }
+}
+
+/// What a thread does and what comes of it.
+struct Task<F, T> {
+    f: RefCell<Option<F>>,
+    result: RefCell<Option<T>>,
+}
+
+/// Something that has what a thread returned.
+trait Holds<T> {
+    fn take(&self) -> Option<T>;
+}
+
+impl<F, T> Holds<T> for Task<F, T> {
+    fn take(&self) -> Option<T> {
+        self.result.borrow_mut().take()
+    }
+}
+
+impl<F: FnOnce() -> T, T> Job for Task<F, T> {
+    fn run(&self) {
+        let f = self.f.borrow_mut().take();
+        if let Some(f) = f {
+            let value = f();
+            *self.result.borrow_mut() = Some(value);
+        }
+    }
 }
 
 /// Makes a thread with a name, as in `std::thread`.
@@ -276,7 +306,8 @@ impl Thread {
                 let Some(runtime) = in_check() else { return };
                 let object = runtime.population.names.own(*thread, Own::Token);
                 let at = Location::caller();
-                access(Op { kind: Kind::Unpark, object, argument: 0, at });
+                let argument = u64::from(*thread);
+                access(Op { kind: Kind::Unpark, object, argument, at });
             }
         }
     }

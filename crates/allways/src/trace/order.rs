@@ -14,8 +14,6 @@
 //! is the union of their rows. If they are taken from the latest on, those that are in the
 //! row already when their turn comes are implied by others; the rest are the immediate predecessors.
 
-use std::cmp::Ordering;
-
 /// What an event is to a trace: a step of a process that reads and writes objects.
 ///
 /// Processes and objects are small numbers: there are tables as long as the greatest.
@@ -120,8 +118,13 @@ impl Order {
         let event = self.events.len();
         let mut nearest = std::mem::take(&mut self.nearest);
         nearest.clear();
-        self.add_nearest(event, &touch, &mut nearest);
-        sort_latest_first(&mut nearest);
+        // Most runs are short: sets of their events are one word.
+        let mut few = 0u64;
+        if event < 64 {
+            self.each_nearest(event, &touch, |before| few |= 1 << before);
+        } else {
+            self.add_nearest(event, &touch, &mut nearest);
+        }
         let step_before = self.step_of(touch.process, event);
         let objects = self.objects.len() as u32;
         for &object in touch.writes {
@@ -144,9 +147,36 @@ impl Order {
             reads,
             immediate,
         });
-        self.fill_row(event, &nearest);
+        if event < 64 {
+            self.fill_short_row(event, few);
+        } else {
+            self.fill_row(event, &nearest);
+        }
         self.nearest = nearest;
         event
+    }
+
+    /// The past of one of the first events from those that it depends on directly.
+    #[inline]
+    fn fill_short_row(&mut self, event: usize, nearest: u64) {
+        if self.stride == 0 {
+            self.widen(1);
+        }
+        let mut past = 0;
+        for before in members(&[nearest]) {
+            past |= self.rows[before * self.stride];
+        }
+        let mut immediate = nearest & !past;
+        while immediate != 0 {
+            let latest = immediate.ilog2();
+            self.immediate.push(latest);
+            immediate &= !(1 << latest);
+        }
+        let start = event * self.stride;
+        if self.rows.len() < start + self.stride {
+            self.rows.resize(start + self.stride, 0);
+        }
+        self.rows[start] = past | nearest;
     }
 
     /// Undoes all but the first so many events.
@@ -313,7 +343,7 @@ impl Order {
     /// The nearest events among the first `len` that are dependent with one that comes next: all others
     /// happen before these.
     fn add_nearest(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u32>) {
-        self.each_nearest(len, touch, |event| into.push(event));
+        self.each_nearest(len, touch, |event| insert_latest_first(into, event));
     }
 
     #[inline]
@@ -433,19 +463,18 @@ fn slot(table: &mut Vec<u32>, index: u32) -> &mut u32 {
     &mut table[index]
 }
 
-#[inline]
 fn sort_latest_first(events: &mut Vec<u32>) {
-    match events[..] {
-        [] | [_] => {}
-        [a, b] => match a.cmp(&b) {
-            Ordering::Less => events.swap(0, 1),
-            Ordering::Equal => events.truncate(1),
-            Ordering::Greater => {}
-        },
-        _ => {
-            events.sort_unstable_by(|a, b| b.cmp(a));
-            events.dedup();
-        }
+    events.sort_unstable_by(|a, b| b.cmp(a));
+    events.dedup();
+}
+
+/// Puts an event among a few, the latest first, unless it is there.
+#[inline]
+fn insert_latest_first(events: &mut Vec<u32>, event: u32) {
+    match events.iter().position(|&other| other <= event) {
+        None => events.push(event),
+        Some(at) if events[at] == event => {}
+        Some(at) => events.insert(at, event),
     }
 }
 

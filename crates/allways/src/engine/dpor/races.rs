@@ -116,6 +116,12 @@ impl Races {
         Ok(())
     }
 
+    /// Has the first so many events looked at again in the next run.
+    pub fn open_all(&mut self, len: usize) {
+        self.open.clear();
+        self.open.resize(len, true);
+    }
+
     /// How many reversals were found.
     pub fn len(&self) -> usize {
         self.found.len()
@@ -149,7 +155,9 @@ impl Races {
         for index in 0..explorer.order.immediate(event).len() {
             let before = explorer.order.immediate(event)[index];
             // That it was created by the one before does not mean that there was nothing to do for its process before that.
-            if explorer.order.step_before(event) != Some(before as usize) {
+            if explorer.order.step_before(event) != Some(before as usize)
+                && !explorer.machine.is_rooted_in(event, before)
+            {
                 self.scan(explorer, transition.process, Some((event, before)))?;
             }
         }
@@ -326,7 +334,9 @@ impl Races {
             let transition = Transition { process, alternative: self.alternatives[index] };
             let what = Move { transition, footprint };
             let footprints = explorer.machine.footprints();
+            let own = |other: &Move| other.transition.process == process;
             let may_begin_it = created_by.is_none_or(|creator| creator < at)
+                && !self.moves[start..].iter().any(own)
                 && may_begin(footprints, what, &self.moves[start..]);
             let about = self.moves.len() - start;
             self.moves.push(what);
