@@ -140,9 +140,9 @@ extern "sysv64" fn look(
     }
     let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
-    let base = thread.base;
+    let base = thread.stop.base();
     let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
-    // Safety: registers and stack are there from `from` to the base of the stack of the thread that runs.
+    // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
     let now = unsafe { hash(from, base) };
     let is_same = read.stack.replace(now) == Some(now);
     // A run that is repeated goes as it went, whatever the stack looks like.
