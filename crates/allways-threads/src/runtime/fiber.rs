@@ -55,9 +55,8 @@ impl Fiber {
 
     fn on(stack: DefaultStack, size: usize) -> Box<Self> {
         let coroutine = Coroutine::with_stack(stack, |yielder: &Yielder<(), ()>, ()| {
-            loop {
-                // Who resumes it has a thread for it, or wants it to end.
-                let Some(runtime) = current() else { break };
+            // Who resumes it has a thread for it, or wants it to end.
+            while let Some(runtime) = current() {
                 if !runtime.run_thread(Stop(yielder)) {
                     break;
                 }
@@ -80,6 +79,7 @@ impl Fiber {
     }
 
     /// A fiber in place of one that has stopped in the midst of its thread: what is on the stack is never dropped.
+    #[allow(clippy::boxed_local, reason = "fibers stay where they are")]
     pub fn abandon(mut self: Box<Self>) -> Box<Self> {
         // Safety: what is on the stack is never used again.
         unsafe { self.coroutine.force_reset() };

@@ -64,7 +64,7 @@ pub(crate) struct Made {
 /// Threads and objects.
 pub(crate) struct Population {
     pub names: Names,
-    pub threads: Vec<Box<Thread>>,
+    pub threads: Vec<Thread>,
     pub made: Vec<Made>,
 }
 
@@ -137,6 +137,9 @@ pub(crate) struct Runtime {
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
 }
+
+/// How something is dropped.
+type Free = unsafe fn(*mut ());
 
 /// What a run has made for a place: where, what, and how it is dropped.
 type Kept = (usize, *mut (), unsafe fn(*mut ()));
@@ -520,7 +523,7 @@ impl Runtime {
     }
 
     /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
-    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), Free)> {
         let which = self.lazies.iter().position(|&other| other == place)?;
         self.population.names.move_lazies();
         // There is nothing at this place now, and another one may come to it.
@@ -726,7 +729,7 @@ impl Runtime {
     ) {
         let threads = &mut self.population.threads;
         while threads.len() <= number as usize {
-            threads.push(Box::default());
+            threads.push(Thread::default());
         }
         let fiber = match self.idle.pop() {
             Some(fiber) => fiber,
