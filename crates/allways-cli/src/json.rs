@@ -60,6 +60,8 @@ struct SizeJson {
     events: usize,
     switches: usize,
     choices: u64,
+    /// Null but for threads.
+    preemptions: Option<u32>,
 }
 
 /// Where a `sometimes` property holds.
@@ -155,14 +157,16 @@ impl<'a> From<&'a RunEvent> for EventJson<'a> {
 
 impl From<&Minimised> for MinimisedJson {
     fn from(minimised: &Minimised) -> Self {
-        let size = |size: &RunSize| SizeJson {
+        let size = |size: &RunSize, preemptions: Option<u32>| SizeJson {
             events: size.events,
             switches: size.switches,
             choices: size.choices,
+            preemptions,
         };
+        let preemptions = minimised.preemptions;
         MinimisedJson {
-            before: size(&minimised.before),
-            after: size(&minimised.after),
+            before: size(&minimised.before, preemptions.map(|[before, _]| before)),
+            after: size(&minimised.after, preemptions.map(|[_, after]| after)),
             is_shortest: minimised.is_shortest,
             out_of_time: minimised.out_of_time,
         }
