@@ -25,8 +25,6 @@ pub struct Threads {
     pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
-    /// Whether a run that is followed has steps that were not known to be steps.
-    was_taught: bool,
 }
 
 impl Threads {
@@ -36,7 +34,6 @@ impl Threads {
             last: NONE,
             ends_within: None,
             looked: None,
-            was_taught: false,
         }
     }
 
@@ -71,7 +68,7 @@ impl Threads {
         )
     }
 
-    /// What has to be a step for an event of a run that was kept to be what this thread does next; `None` if nothing has to.
+    /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.
     fn lesson(&self, thread: u32, event: &RunEvent) -> Option<Lesson> {
         let log = &self.runtime.log;
         let pending = self.runtime.pending(thread);
@@ -394,10 +391,6 @@ impl Told for Threads {
         let Some(&process) = event.node.and_then(|node| self.runtime.present.get(node)) else {
             return Ok(None);
         };
-        if let Some(lesson) = self.lesson(process, event) {
-            self.was_taught |= self.runtime.population.names.be_taught(lesson);
-            return Ok(None);
-        }
         let alternative = event.choices.first().copied().unwrap_or(0);
         let can = match self.runtime.look(process) {
             Some(Look::Can(can)) => alternative < can.alternatives,
@@ -410,8 +403,11 @@ impl Told for Threads {
         self.runtime.population.names.forget();
     }
 
-    fn was_taught(&mut self) -> bool {
-        std::mem::take(&mut self.was_taught)
+    fn teach(&mut self, next: &RunEvent) -> Result<bool, Error> {
+        self.runtime.live()?;
+        let process = next.node.and_then(|node| self.runtime.present.get(node)).copied();
+        let lesson = process.and_then(|process| self.lesson(process, next));
+        Ok(lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson)))
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {

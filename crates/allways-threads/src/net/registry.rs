@@ -121,7 +121,7 @@ fn claim<T: Carried>(address: SocketAddr, at: &'static Location<'static>) -> io:
         let channel = bound.channel.handle.object();
         runtime.call(channel, Called::Port(process, address.port()));
         // Anybody may send to it, for ever.
-        runtime.add_sender(channel, anybody.object());
+        runtime.add_sender(channel, anybody.object(), None);
         runtime.belonging::<Registry<T>>().0.insert(site, bound.clone());
     }
     Ok(bound)

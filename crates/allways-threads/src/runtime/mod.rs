@@ -54,11 +54,23 @@ pub(crate) struct Made {
     pub what: &'static str,
     pub at: Option<&'static Location<'static>>,
     pub initial: Option<u64>,
-    /// Of a channel: its senders, and the events that it took to make them.
-    pub senders: Vec<(u32, Vec<u32>)>,
-    /// The same for those who may receive from it, if there may be several of them.
-    pub receivers: Vec<(u32, Vec<u32>)>,
+    /// Of a channel: its senders.
+    pub senders: Vec<User>,
+    /// Those who may receive from it, if there may be several of them.
+    pub receivers: Vec<User>,
     pub called: Option<Called>,
+}
+
+/// One of several who use a channel: what stands for it, and the events that it took to make it.
+///
+/// They are in the order of their lines: each after the one that it is a copy of. So as long as one is there, the first that is
+/// there stays the same when others are made, and what order others are in says nothing about when they came.
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    pub own: u32,
+    pub made_after: Vec<u32>,
+    /// The first of those that it is a copy of, the copy of that, and so on, to itself.
+    line: Vec<u32>,
 }
 
 /// Threads and objects.
@@ -81,11 +93,11 @@ impl Known for Population {
         self.names.part(object, part)
     }
 
-    fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+    fn senders(&self, channel: u32) -> &[User] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
     }
 
-    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+    fn receivers(&self, channel: u32) -> &[User] {
         self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
     }
 }
@@ -430,10 +442,16 @@ impl Runtime {
         object
     }
 
-    /// A new sender of a channel.
-    pub fn add_sender(&mut self, channel: u32, sender: u32) {
+    /// A new sender of a channel, and the one that it is a copy of.
+    pub fn add_sender(&mut self, channel: u32, sender: u32, of: Option<u32>) {
         let made_after = self.frontier(self.running);
-        self.population.made[channel as usize].senders.push((sender, made_after));
+        add_user(&mut self.population.made[channel as usize].senders, sender, made_after, of);
+    }
+
+    /// Another one who may receive from a channel, and the one that it is a copy of.
+    pub fn add_receiver(&mut self, channel: u32, receiver: u32, of: Option<u32>) {
+        let made_after = self.frontier(self.running);
+        add_user(&mut self.population.made[channel as usize].receivers, receiver, made_after, of);
     }
 
     /// The value of an atomic after the event at hand.
@@ -1076,6 +1094,14 @@ impl Runtime {
         };
         self.made.iter().copied().filter(is_alike)
     }
+}
+
+fn add_user(users: &mut Vec<User>, own: u32, made_after: Vec<u32>, of: Option<u32>) {
+    let original = users.iter().find(|user| Some(user.own) == of);
+    let mut line = original.map_or_else(Vec::new, |user| user.line.clone());
+    line.push(own);
+    let place = users.partition_point(|user| user.line < line);
+    users.insert(place, User { own, made_after, line });
 }
 
 /// The clocks of an object.

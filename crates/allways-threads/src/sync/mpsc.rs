@@ -109,12 +109,22 @@ struct Sending<T> {
 }
 
 impl<T> Sending<T> {
-    fn new(channel: Arc<Channel<T>>, at: &'static Location<'static>) -> Self {
+    /// A new one, and the one that it is a copy of.
+    fn new(
+        channel: Arc<Channel<T>>,
+        of: Option<&Sending<T>>,
+        at: &'static Location<'static>,
+    ) -> Self {
         let own = Handle::new("sender", at, None);
         if let Some(runtime) = current() {
-            runtime.add_sender(channel.handle.object(), own.object());
+            let of = of.map(|of| of.own.object());
+            runtime.add_sender(channel.handle.object(), own.object(), of);
         }
         Sending { channel, own }
+    }
+
+    fn copy(&self, at: &'static Location<'static>) -> Self {
+        Self::new(Arc::clone(&self.channel), Some(self), at)
     }
 
     fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
@@ -210,7 +220,7 @@ impl<T> Drop for Receiving<T> {
 
 fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
     let channel = Arc::new(Channel::new("channel", capacity, at));
-    (Sending::new(Arc::clone(&channel), at), Receiving { channel })
+    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel })
 }
 
 /// A channel without a limit.
@@ -284,9 +294,7 @@ impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.clone()),
-            Either::Led(led) => {
-                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
-            }
+            Either::Led(led) => Either::Led(led.copy(Location::caller())),
         };
         Sender { inner }
     }
@@ -297,9 +305,7 @@ impl<T> Clone for SyncSender<T> {
     fn clone(&self) -> Self {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.clone()),
-            Either::Led(led) => {
-                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
-            }
+            Either::Led(led) => Either::Led(led.copy(Location::caller())),
         };
         SyncSender { inner }
     }

@@ -294,10 +294,11 @@ pub trait Told: Machine {
     /// A run is to be followed: what was learnt of what is a step is forgotten, since the run says so itself.
     fn forget(&mut self) {}
 
-    /// Whether the events that were asked about since the last time show that something is a step that was not known to be one: the
+    /// Whether what a process does next in the run that is followed shows that something is a step that was not known to be one: the
     /// run has to be followed from its start again.
-    fn was_taught(&mut self) -> bool {
-        false
+    fn teach(&mut self, next: &RunEvent) -> Result<bool, Error> {
+        let _ = next;
+        Ok(false)
     }
 
     /// The run in full, without what its end shows.
