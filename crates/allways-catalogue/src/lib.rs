@@ -12,6 +12,7 @@
 //! ```
 
 mod accumulator;
+mod accumulator_threads;
 mod bounded_buffer;
 mod chain;
 mod dining;
@@ -147,6 +148,7 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        accumulator_threads::ENTRY,
         bounded_buffer::ENTRY,
         chain::ENTRY,
         dining::ENTRY,
