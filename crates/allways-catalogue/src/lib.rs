@@ -13,12 +13,14 @@
 
 mod accumulator;
 mod accumulator_threads;
+mod alphabet;
 mod bounded_buffer;
 mod chain;
 mod dining;
 mod filesystem;
 mod history;
 mod indexer;
+mod kv_server;
 mod live;
 mod lock;
 mod one_paxos;
@@ -149,11 +151,13 @@ pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
         accumulator_threads::ENTRY,
+        alphabet::ENTRY,
         bounded_buffer::ENTRY,
         chain::ENTRY,
         dining::ENTRY,
         filesystem::ENTRY,
         indexer::ENTRY,
+        kv_server::ENTRY,
         lock::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,
