@@ -798,6 +798,11 @@ impl Runtime {
         }
     }
 
+    /// The threads have to live through the run again, also if nothing has happened in it.
+    pub fn give_up(&mut self) {
+        self.lived = usize::MAX;
+    }
+
     /// Lets the threads live through the run, unless they have.
     pub fn live(&mut self) -> Result<(), Error> {
         if self.lived == self.log.len() {
