@@ -5,7 +5,7 @@
 //! back. So the present and a cut of the past are asked the same questions, by the same [rules](super::rules).
 
 use super::op::{NONE, Op};
-use allways::machine::Footprint;
+use allways::machine::{Footprint, Footprints};
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,8 @@ pub(crate) struct Log {
     /// What was given back, in which event, and how long `more` was before; in the order of the run.
     released: Vec<(u32, u32, u32)>,
     more: Vec<u32>,
+    /// For each of the first events, what stands for it and all that happens before it.
+    signs: Vec<u64>,
 }
 
 fn slot(of: &mut Vec<u32>, index: u32) -> &mut u32 {
@@ -124,8 +126,29 @@ impl Log {
         &self.more[entry.released_more.0 as usize..entry.released_more.1 as usize]
     }
 
+    /// A number that stands for an event and all that happens before it: the same in all runs of which that is a part.
+    pub fn sign(&mut self, event: u32, footprints: &Footprints) -> u64 {
+        while self.signs.len() <= event as usize {
+            let at = self.signs.len();
+            let entry = &self.entries[at];
+            let depends = |other: &Entry| {
+                other.thread == entry.thread
+                    || footprints.conflict(other.footprint, entry.footprint)
+            };
+            let before = (0..at).filter(|&other| depends(&self.entries[other]));
+            let needed = self.needs(at).iter().map(|&event| event as usize);
+            // In which order they come makes no difference.
+            let past = before.chain(needed).map(|event| mix(self.signs[event]));
+            let past = past.fold(0, u64::wrapping_add);
+            let own = u64::from(entry.thread) << 32 | u64::from(entry.alternative);
+            self.signs.push(mix(past ^ mix(own)));
+        }
+        self.signs[event as usize]
+    }
+
     /// Forgets all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
+        self.signs.truncate(len);
         while let Some(&(event, now, more)) = self.released.last() {
             if (now as usize) < len {
                 break;
@@ -145,6 +168,14 @@ impl Log {
             }
         }
     }
+}
+
+/// Mixes the bits of a number.
+pub(crate) fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// The run without some of its events: those that a state lacks, with all that happens after them.
