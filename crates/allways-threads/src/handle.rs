@@ -1,7 +1,7 @@
 //! What makes an object one of a check: its number, if it was made by a thread under control.
 
 use crate::runtime::names::Site;
-use crate::runtime::op::{Kind, NONE, Op};
+use crate::runtime::op::{Kind, Op};
 use crate::runtime::{Granted, Runtime, access, access_since, current, round};
 use std::panic::Location;
 
@@ -90,9 +90,7 @@ impl Handle {
     pub fn read(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
         let since = round::since(self.object, kind, at);
         let granted = self.read_since(kind, argument, at, since);
-        if since != NONE {
-            round::sweep();
-        }
+        round::sweep();
         granted
     }
 

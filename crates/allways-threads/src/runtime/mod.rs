@@ -215,7 +215,7 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     if runtime.is_ending || std::thread::panicking() {
         return runtime.access_at_the_end();
     }
-    if since != NONE && since != round::AGAIN {
+    if since != NONE {
         let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
         if !decide(spin) {
             return runtime.access_at_the_end();

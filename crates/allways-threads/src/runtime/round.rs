@@ -24,6 +24,8 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// The clock of the thread when it looked there last.
     clock: u64,
+    /// Whether the last of them was not the first of its kind.
+    reads_again: bool,
 }
 
 struct Read {
@@ -95,10 +97,7 @@ impl Rounds {
     }
 }
 
-/// What a thread is told that reads something again, and is not where it was.
-pub(crate) const AGAIN: u32 = NONE - 1;
-
-/// A thread is about to read something: if it is where it was, the event since which it has gone round; otherwise [`AGAIN`], or [`NONE`] the first time.
+/// A thread is about to read something: if it is where it was, the event since which it has gone round; otherwise [`NONE`].
 ///
 /// When this is called, all that the caller still needs is on its stack or in registers that are its own. Both are looked at.
 #[cfg(target_arch = "x86_64")]
@@ -131,19 +130,32 @@ pub(crate) fn since(_: u32, _: Kind, _: &'static Location<'static>) -> u32 {
     NONE
 }
 
-/// Clears what was left below the stack of the caller, so that what it calls next finds the same there in each round. The caller has called what takes
-/// more room than this, or is about to.
+/// Clears what was left below the stack of the caller, so that what it calls next finds the same there in each round; unless what it has read last was
+/// read for the first time. (The caller has called what takes more room than this.)
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 pub(crate) extern "sysv64" fn sweep() {
     std::arch::naked_asm!(
+        "sub rsp, 8",
+        "call {reads_again}",
+        "add rsp, 8",
+        "test al, al",
+        "jz 2f",
         "xor eax, eax",
         "mov ecx, {words}",
         "lea rdi, [rsp - 8 * {words}]",
         "rep stosq",
+        "2:",
         "ret",
+        reads_again = sym reads_again,
         words = const SWEPT,
     )
+}
+
+/// Whether the thread that runs reads something again.
+#[cfg(target_arch = "x86_64")]
+extern "sysv64" fn reads_again() -> bool {
+    current().is_some_and(|runtime| runtime.running_thread().rounds.reads_again)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -166,9 +178,11 @@ extern "sysv64" fn look(
     if runtime.is_cleaning_up() {
         return NONE;
     }
-    let known = runtime.next_spin(at).map(|since| if since == NONE { AGAIN } else { since });
+    let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
     let base = thread.stop.base();
+    let reads_again = thread.rounds.last(object, kind, at).is_some();
+    thread.rounds.reads_again = reads_again;
     let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
     // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
     let mut now = unsafe { hash(from, base) };
@@ -182,7 +196,7 @@ extern "sysv64" fn look(
         let past = runtime.past();
         match runtime.population.names.is_round(past, is_same) {
             true => event,
-            false => AGAIN,
+            false => NONE,
         }
     })
 }
