@@ -73,6 +73,10 @@ pub enum Op {
     Recv(usize),
     TryRecv(usize),
     RecvTimeout(usize),
+    /// Tries to send until there is room.
+    Offer(usize, u8),
+    /// Tries to receive until there is something.
+    Poll(usize),
     CloneSender(usize),
     DropSender(usize),
     DropReceiver(usize),
@@ -203,7 +207,8 @@ fn op(topics: &[Topic], depth: u32) -> BoxedStrategy<Op> {
                 for op in [Op::Recv, Op::TryRecv, Op::RecvTimeout, Op::DropSender] {
                     all.push((2, (0..2usize).prop_map(op).boxed()));
                 }
-                for op in [Op::CloneSender, Op::DropReceiver] {
+                all.push((1, sent().prop_map(|(c, v)| Op::Offer(c, v)).boxed()));
+                for op in [Op::CloneSender, Op::DropReceiver, Op::Poll] {
                     all.push((1, (0..2usize).prop_map(op).boxed()));
                 }
             }

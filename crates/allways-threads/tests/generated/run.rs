@@ -240,8 +240,10 @@ impl Actor {
                 let is_leader = world.barrier.wait().is_leader();
                 self.see(world, is_leader.into());
             }
-            Op::Send(..) | Op::TrySend(..) => self.send(world, op),
-            Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c) => self.receive(world, op, *c),
+            Op::Send(..) | Op::TrySend(..) | Op::Offer(..) => self.send(world, op),
+            Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c) | Op::Poll(c) => {
+                self.receive(world, op, *c);
+            }
             Op::CloneSender(c) => {
                 if let Some(senders) = self.ends.senders.get_mut(*c)
                     && let Some(first) = senders.first()
@@ -316,7 +318,7 @@ impl Actor {
     }
 
     fn send(&self, world: &World, op: &Op) {
-        let (Op::Send(c, value) | Op::TrySend(c, value)) = op else { return };
+        let (Op::Send(c, value) | Op::TrySend(c, value) | Op::Offer(c, value)) = op else { return };
         let value = self.number as u8 * 10 + value;
         let Some(sender) = self.ends.senders.get(*c).and_then(|all| all.first()) else { return };
         let result = match (sender, op) {
@@ -324,6 +326,13 @@ impl Actor {
                 Ok(()) => 1,
                 Err(TrySendError::Full(_)) => code::FULL,
                 Err(TrySendError::Disconnected(_)) => code::NO_RECEIVER,
+            },
+            (Sending::Bound(sender), Op::Offer(..)) => loop {
+                match sender.try_send(value) {
+                    Ok(()) => break 1,
+                    Err(TrySendError::Full(_)) => {}
+                    Err(TrySendError::Disconnected(_)) => break code::NO_RECEIVER,
+                }
             },
             (Sending::Bound(sender), _) => sender.send(value).map_or(code::NO_RECEIVER, |()| 1),
             (Sending::Free(sender), _) => sender.send(value).map_or(code::NO_RECEIVER, |()| 1),
@@ -339,6 +348,13 @@ impl Actor {
                 TryRecvError::Empty => code::EMPTY,
                 TryRecvError::Disconnected => code::NO_SENDERS,
             }),
+            Op::Poll(_) => loop {
+                match receiver.try_recv() {
+                    Ok(value) => break value,
+                    Err(TryRecvError::Empty) => {}
+                    Err(TryRecvError::Disconnected) => break code::NO_SENDERS,
+                }
+            },
             _ => receiver.recv_timeout(Duration::from_millis(1)).unwrap_or_else(
                 |error| match error {
                     RecvTimeoutError::Timeout => code::LATE,

@@ -40,10 +40,12 @@ impl Channel {
 
 impl<'p> State<'p> {
     pub fn send(mut self, op: &Op, me: usize, into: &mut Vec<Self>) {
-        let (Op::Send(c, value) | Op::TrySend(c, value)) = *op else { return };
+        let (Op::Send(c, value) | Op::TrySend(c, value) | Op::Offer(c, value)) = *op else {
+            return;
+        };
         let value = me as u8 * 10 + value;
         let channel = &mut self.channels[c];
-        let tries = matches!(op, Op::TrySend(..)) && channel.capacity.is_some();
+        let tries = !matches!(op, Op::Send(..)) && channel.capacity.is_some();
         let result = match channel.capacity {
             _ if !channel.has_receiver => code::NO_RECEIVER,
             Some(0) if tries => {
@@ -65,12 +67,15 @@ impl<'p> State<'p> {
                 1
             }
         };
-        self.see(me, result);
-        into.push(self);
+        // One who offers it goes on until there is room.
+        if result != code::FULL || !matches!(op, Op::Offer(..)) {
+            self.see(me, result);
+            into.push(self);
+        }
     }
 
     /// A message that was handed over was received, or never will be.
-    pub fn is_received(mut self, me: usize, c: usize, number: u64, into: &mut Vec<Self>) {
+    pub fn after_sent(mut self, me: usize, c: usize, number: u64, into: &mut Vec<Self>) {
         let channel = &mut self.channels[c];
         let is_there = channel.queue.iter().any(|&(other, _)| other == number);
         if is_there && channel.has_receiver {
@@ -87,6 +92,7 @@ impl<'p> State<'p> {
             (Some((_, value)), _) => value,
             (None, _) if channel.senders == 0 => code::NO_SENDERS,
             (None, Op::TryRecv(_)) => code::EMPTY,
+            (None, Op::Poll(_)) => return,
             (None, _) => {
                 channel.waits = true;
                 let may_be_late = matches!(op, Op::RecvTimeout(_));
@@ -99,7 +105,7 @@ impl<'p> State<'p> {
     }
 
     /// One who waits for a message goes on.
-    pub fn is_handed(mut self, me: usize, c: usize, may_be_late: bool, into: &mut Vec<Self>) {
+    pub fn after_waiting(mut self, me: usize, c: usize, may_be_late: bool, into: &mut Vec<Self>) {
         let channel = &mut self.channels[c];
         channel.waits = false;
         let handed = channel.handed.take();

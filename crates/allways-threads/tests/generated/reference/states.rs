@@ -178,10 +178,11 @@ impl<'p> State<'p> {
                     true
                 }
                 Todo::Do(Op::Wait | Op::WaitTimeout, held) => held.is_none(),
-                Todo::Do(&(Op::Send(c, _) | Op::TrySend(c, _) | Op::DropSender(c)), _) => {
-                    !self.has_sender(me, c)
-                }
-                Todo::Do(&(Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c)), _) => {
+                Todo::Do(
+                    &(Op::Send(c, _) | Op::TrySend(c, _) | Op::Offer(c, _) | Op::DropSender(c)),
+                    _,
+                ) => !self.has_sender(me, c),
+                Todo::Do(&(Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c) | Op::Poll(c)), _) => {
                     !self.has_receiver(me, c)
                 }
                 Todo::Do(&Op::DropReceiver(c), _) | Todo::DropReceiver(c) => {
@@ -297,8 +298,8 @@ impl<'p> State<'p> {
                     into.push(next);
                 }
             }
-            Todo::Received(c, number) => next.is_received(me, c, number, into),
-            Todo::Handed(c, may_be_late) => next.is_handed(me, c, may_be_late, into),
+            Todo::Received(c, number) => next.after_sent(me, c, number, into),
+            Todo::Handed(c, may_be_late) => next.after_waiting(me, c, may_be_late, into),
             Todo::OnceDone(o) => {
                 next.cells[o] = Once::Done(me as u8);
                 next.see(me, me as u8);
@@ -407,8 +408,8 @@ impl<'p> State<'p> {
                 let last = self.arrived.next_multiple_of(plan.barrier);
                 self.actors[me].todo.push(Todo::Arrived(last, self.arrived == last));
             }
-            Op::Send(..) | Op::TrySend(..) => return self.send(op, me, into),
-            Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c) => {
+            Op::Send(..) | Op::TrySend(..) | Op::Offer(..) => return self.send(op, me, into),
+            Op::Recv(c) | Op::TryRecv(c) | Op::RecvTimeout(c) | Op::Poll(c) => {
                 return self.receive(op, me, c, into);
             }
             Op::DropSender(c) => self.drop_sender(me, c),
