@@ -1,5 +1,7 @@
 //! Programs that were written to be told wrong.
 
+use crate::compare;
+use crate::plan::{Body, Op, Plan};
 use crate::run::{Shared, options};
 use allways::{Engine, Options, Outcome, Reduction, Schedule, Verdict};
 use allways_threads::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
@@ -267,4 +269,15 @@ fn waits_that_hold_something_else() {
         vec![held, now]
     });
     assert_eq!(found, set([[0, 0], [0, 1], [1, 1]]));
+}
+
+#[test]
+fn a_race_that_only_other_orders_of_a_run_show() {
+    // If the one reads before the other has notified anybody, they do not access the cell at once; but they do if it reads later, and that makes no
+    // other difference.
+    let body = |ops| Body { ops, parent: 0, early: true, sends: 0, returns: false };
+    let reads = vec![Op::RaceRead, Op::Lock(1, vec![Op::Wait])];
+    let writes = vec![Op::NotifyOne(0), Op::RaceWrite, Op::NotifyOne(1)];
+    let threads = vec![body(reads), body(writes)];
+    compare(&Plan { threads, channels: Vec::new(), barrier: 2 }).unwrap();
 }
