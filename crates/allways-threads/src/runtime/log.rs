@@ -46,8 +46,57 @@ pub(crate) struct Log {
     /// What was given back, in which event, and how long `more` was before; in the order of the run.
     released: Vec<(u32, u32, u32)>,
     more: Vec<u32>,
-    /// For each of the first events, what stands for it and all that happens before it.
-    signs: Vec<u64>,
+    signs: Signs,
+}
+
+/// For each of the first events of a run, what stands for it and all that happens before it.
+#[derive(Default)]
+struct Signs {
+    events: Vec<u64>,
+    /// For each thread, the sign of its last event.
+    threads: Vec<u64>,
+    /// For each object, the sign of the last event that wrote it, and what stands for those that have read it since.
+    objects: Vec<(u64, u64)>,
+}
+
+impl Signs {
+    fn clear(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+        self.objects.clear();
+    }
+
+    /// Adds an event, with what stands for all that it needs.
+    fn push(&mut self, entry: &Entry, needs: u64, footprints: &Footprints) {
+        let (thread, footprint) = (entry.thread as usize, entry.footprint);
+        let (reads, writes) = (footprints.reads(footprint), footprints.writes(footprint));
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, 0);
+        }
+        let objects = reads.iter().chain(writes).max().map_or(0, |&last| last as usize + 1);
+        if self.objects.len() < objects {
+            self.objects.resize(objects, (0, 0));
+        }
+        let mut past = needs.wrapping_add(mix(self.threads[thread]));
+        for &object in reads {
+            past = past.wrapping_add(mix(self.objects[object as usize].0));
+        }
+        for &object in writes {
+            let (written, read) = self.objects[object as usize];
+            past = past.wrapping_add(mix(written)).wrapping_add(read);
+        }
+        let own = u64::from(entry.thread) << 32 | u64::from(entry.alternative);
+        let sign = mix(past ^ mix(own));
+        for &object in reads {
+            let read = &mut self.objects[object as usize].1;
+            *read = read.wrapping_add(mix(sign));
+        }
+        for &object in writes {
+            self.objects[object as usize] = (sign, 0);
+        }
+        self.threads[thread] = sign;
+        self.events.push(sign);
+    }
 }
 
 fn slot(of: &mut Vec<u32>, index: u32) -> &mut u32 {
@@ -128,27 +177,23 @@ impl Log {
 
     /// A number that stands for an event and all that happens before it: the same in all runs of which that is a part.
     pub fn sign(&mut self, event: u32, footprints: &Footprints) -> u64 {
-        while self.signs.len() <= event as usize {
-            let at = self.signs.len();
+        while self.signs.events.len() <= event as usize {
+            let at = self.signs.events.len();
             let entry = &self.entries[at];
-            let depends = |other: &Entry| {
-                other.thread == entry.thread
-                    || footprints.conflict(other.footprint, entry.footprint)
-            };
-            let before = (0..at).filter(|&other| depends(&self.entries[other]));
-            let needed = self.needs(at).iter().map(|&event| event as usize);
+            let needs =
+                self.needs(at).iter().map(|&needed| mix(self.signs.events[needed as usize]));
             // In which order they come makes no difference.
-            let past = before.chain(needed).map(|event| mix(self.signs[event]));
-            let past = past.fold(0, u64::wrapping_add);
-            let own = u64::from(entry.thread) << 32 | u64::from(entry.alternative);
-            self.signs.push(mix(past ^ mix(own)));
+            let needs = needs.fold(0, u64::wrapping_add);
+            self.signs.push(entry, needs, footprints);
         }
-        self.signs[event as usize]
+        self.signs.events[event as usize]
     }
 
     /// Forgets all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
-        self.signs.truncate(len);
+        if self.signs.events.len() > len {
+            self.signs.clear();
+        }
         while let Some(&(event, now, more)) = self.released.last() {
             if (now as usize) < len {
                 break;

@@ -275,9 +275,22 @@ fn waits_that_hold_something_else() {
 fn a_race_that_only_other_orders_of_a_run_show() {
     // If the one reads before the other has notified anybody, they do not access the cell at once; but they do if it reads later, and that makes no
     // other difference.
-    let body = |ops| Body { ops, parent: 0, early: true, sends: 0, returns: false };
     let reads = vec![Op::RaceRead, Op::Lock(1, vec![Op::Wait])];
     let writes = vec![Op::NotifyOne(0), Op::RaceWrite, Op::NotifyOne(1)];
-    let threads = vec![body(reads), body(writes)];
-    compare(&Plan { threads, channels: Vec::new(), barrier: 2 }).unwrap();
+    compare(&plan(vec![body(reads), body(writes)])).unwrap();
+}
+
+#[test]
+fn a_thread_that_is_spawned_by_what_is_done_once() {
+    // It may find that it is not done.
+    let once = body(vec![Op::Once(1, vec![Op::Spawn(1)])]);
+    compare(&plan(vec![once, Body { early: false, ..body(vec![Op::OnceGet(1)]) }])).unwrap();
+}
+
+fn plan(threads: Vec<Body>) -> Plan {
+    Plan { threads, channels: Vec::new(), barrier: 2 }
+}
+
+fn body(ops: Vec<Op>) -> Body {
+    Body { ops, parent: 0, early: true, sends: 0, returns: false }
 }
