@@ -89,7 +89,9 @@ impl Handle {
     #[inline(always)]
     pub fn read(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
         let since = round::since(self.object, kind, at);
-        self.read_since(kind, argument, at, since)
+        let granted = self.read_since(kind, argument, at, since);
+        round::sweep();
+        granted
     }
 
     #[inline(never)]

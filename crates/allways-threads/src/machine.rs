@@ -407,7 +407,11 @@ impl Told for Threads {
         self.runtime.live()?;
         let process = next.node.and_then(|node| self.runtime.present.get(node)).copied();
         let lesson = process.and_then(|process| self.lesson(process, next));
-        Ok(lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson)))
+        let is_new = lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson));
+        if is_new {
+            self.runtime.give_up();
+        }
+        Ok(is_new)
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {

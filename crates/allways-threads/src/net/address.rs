@@ -2,6 +2,7 @@
 
 use crate::runtime::current;
 use crate::runtime::network::pair;
+use crate::runtime::round::sweep;
 use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -190,7 +191,10 @@ pub(super) fn each<A: ToSocketAddrs, T>(
     mut f: impl FnMut(SocketAddr) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut last = None;
-    for address in addresses.to_socket_addrs()? {
+    let (first, others) = resolve(addresses)?;
+    // Whoever tries again finds its stack as it was.
+    sweep();
+    for address in first.into_iter().chain(others) {
         match f(address) {
             Ok(it) => return Ok(it),
             Err(error) => last = Some(error),
@@ -198,6 +202,17 @@ pub(super) fn each<A: ToSocketAddrs, T>(
     }
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "could not resolve to any addresses");
     Err(last.unwrap_or_else(none))
+}
+
+/// The first address, and if there are others, those: one address takes no room in the heap.
+#[inline(never)]
+fn resolve<A: ToSocketAddrs>(addresses: A) -> io::Result<(Option<SocketAddr>, Vec<SocketAddr>)> {
+    let mut all = addresses.to_socket_addrs()?;
+    let first = all.next();
+    // To collect them would keep the memory that they came in, also if there are none.
+    let mut others = Vec::new();
+    others.extend(all);
+    Ok((first, others))
 }
 
 /// All addresses, for `std`.

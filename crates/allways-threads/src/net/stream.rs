@@ -193,7 +193,7 @@ impl Stream {
             Wait::Has(something) => return Ok(something),
             Wait::Poll => incoming.poll(at),
             Wait::Until(_) => incoming.receive_or_late(at),
-            Wait::Forever => incoming.receive(Kind::Receive, at),
+            Wait::Forever => incoming.receive(at),
         };
         match (received, wait) {
             (Ok(Chunk::Bytes(bytes)), _) => {

@@ -107,7 +107,7 @@ impl Socket {
             let received = match (options.is_nonblocking, options.timeout) {
                 (true, _) => channel.poll(at),
                 (false, Some(_)) => channel.receive_or_late(at),
-                (false, None) => channel.receive(Kind::Receive, at),
+                (false, None) => channel.receive(at),
             };
             let Ok(Datagram { bytes, from, losses }) = received else {
                 let after = options.timeout.filter(|_| !options.is_nonblocking);

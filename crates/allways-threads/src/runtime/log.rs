@@ -5,7 +5,7 @@
 //! back. So the present and a cut of the past are asked the same questions, by the same [rules](super::rules).
 
 use super::op::{NONE, Op};
-use allways::machine::Footprint;
+use allways::machine::{Footprint, Footprints};
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,57 @@ pub(crate) struct Log {
     /// What was given back, in which event, and how long `more` was before; in the order of the run.
     released: Vec<(u32, u32, u32)>,
     more: Vec<u32>,
+    signs: Signs,
+}
+
+/// For each of the first events of a run, what stands for it and all that happens before it.
+#[derive(Default)]
+struct Signs {
+    events: Vec<u64>,
+    /// For each thread, the sign of its last event.
+    threads: Vec<u64>,
+    /// For each object, the sign of the last event that wrote it, and what stands for those that have read it since.
+    objects: Vec<(u64, u64)>,
+}
+
+impl Signs {
+    fn clear(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+        self.objects.clear();
+    }
+
+    /// Adds an event, with what stands for all that it needs.
+    fn push(&mut self, entry: &Entry, needs: u64, footprints: &Footprints) {
+        let (thread, footprint) = (entry.thread as usize, entry.footprint);
+        let (reads, writes) = (footprints.reads(footprint), footprints.writes(footprint));
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, 0);
+        }
+        let objects = reads.iter().chain(writes).max().map_or(0, |&last| last as usize + 1);
+        if self.objects.len() < objects {
+            self.objects.resize(objects, (0, 0));
+        }
+        let mut past = needs.wrapping_add(mix(self.threads[thread]));
+        for &object in reads {
+            past = past.wrapping_add(mix(self.objects[object as usize].0));
+        }
+        for &object in writes {
+            let (written, read) = self.objects[object as usize];
+            past = past.wrapping_add(mix(written)).wrapping_add(read);
+        }
+        let own = u64::from(entry.thread) << 32 | u64::from(entry.alternative);
+        let sign = mix(past ^ mix(own));
+        for &object in reads {
+            let read = &mut self.objects[object as usize].1;
+            *read = read.wrapping_add(mix(sign));
+        }
+        for &object in writes {
+            self.objects[object as usize] = (sign, 0);
+        }
+        self.threads[thread] = sign;
+        self.events.push(sign);
+    }
 }
 
 fn slot(of: &mut Vec<u32>, index: u32) -> &mut u32 {
@@ -124,8 +175,25 @@ impl Log {
         &self.more[entry.released_more.0 as usize..entry.released_more.1 as usize]
     }
 
+    /// A number that stands for an event and all that happens before it: the same in all runs of which that is a part.
+    pub fn sign(&mut self, event: u32, footprints: &Footprints) -> u64 {
+        while self.signs.events.len() <= event as usize {
+            let at = self.signs.events.len();
+            let entry = &self.entries[at];
+            let needs =
+                self.needs(at).iter().map(|&needed| mix(self.signs.events[needed as usize]));
+            // In which order they come makes no difference.
+            let needs = needs.fold(0, u64::wrapping_add);
+            self.signs.push(entry, needs, footprints);
+        }
+        self.signs.events[event as usize]
+    }
+
     /// Forgets all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
+        if self.signs.events.len() > len {
+            self.signs.clear();
+        }
         while let Some(&(event, now, more)) = self.released.last() {
             if (now as usize) < len {
                 break;
@@ -145,6 +213,14 @@ impl Log {
             }
         }
     }
+}
+
+/// Mixes the bits of a number.
+pub(crate) fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// The run without some of its events: those that a state lacks, with all that happens after them.

@@ -62,15 +62,12 @@ pub(crate) struct Made {
 }
 
 /// One of several who use a channel: what stands for it, and the events that it took to make it.
-///
-/// They are in the order of their lines: each after the one that it is a copy of. So as long as one is there, the first that is
-/// there stays the same when others are made, and what order others are in says nothing about when they came.
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     pub own: u32,
     pub made_after: Vec<u32>,
-    /// The first of those that it is a copy of, the copy of that, and so on, to itself.
-    line: Vec<u32>,
+    /// What it is a copy of: the first one, the copy of that, and so on.
+    pub copied_from: Vec<u32>,
 }
 
 /// Threads and objects.
@@ -167,8 +164,8 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     unsafe { CURRENT.get().as_mut() }
 }
 
-/// What a thread that goes on is told: the event that this is, and what was decided. It fits into a register, so that it leaves nothing on
-/// the stack that would be different in the next round of a loop.
+/// What a thread that goes on is told: the event that this is, and what was decided. It leaves nothing on the stack that would be different in the
+/// next round of a loop that only reads: it fits into a register, and does not name the event of one that has only read.
 #[derive(Clone, Copy)]
 pub(crate) struct Granted(u64);
 
@@ -176,7 +173,7 @@ impl Granted {
     const SUCCEEDED: u64 = 1 << 63;
     const ENDING: u64 = 1 << 62;
 
-    /// The event; [`NONE`] if the thread is to end.
+    /// The event; [`NONE`] if the thread is to end, or has only read.
     pub fn event(self) -> u32 {
         self.0 as u32
     }
@@ -198,9 +195,9 @@ impl Granted {
 
     /// Which message, arrival and the like it is about.
     pub fn value(self) -> u64 {
-        let entry =
-            |runtime: &mut Runtime| Some(runtime.log.entries.get(self.event() as usize)?.value);
-        current().and_then(entry).unwrap_or(0)
+        let Some(runtime) = current().filter(|_| !self.is_ending()) else { return 0 };
+        let event = if self.event() == NONE { runtime.event } else { self.event() };
+        runtime.log.entries.get(event as usize).map_or(0, |entry| entry.value)
     }
 }
 
@@ -230,9 +227,11 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let Some(runtime) = current() else { outside(&op) };
     let entry = &runtime.log.entries[runtime.event as usize];
     let thread = &mut runtime.population.threads[runtime.running as usize];
-    thread.rounds.note(runtime.event, entry, &runtime.touching.footprints);
+    let only_reads = thread.rounds.note(runtime.event, entry, &runtime.touching.footprints);
     let succeeded = if entry.succeeded { Granted::SUCCEEDED } else { 0 };
-    Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(runtime.event))
+    let has_nothing = only_reads && (entry.op.kind == Kind::Load || !entry.succeeded);
+    let event = if has_nothing { NONE } else { runtime.event };
+    Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(event))
 }
 
 /// The thread that runs is about to do something: says whether it has, or is to end.
@@ -360,6 +359,16 @@ impl Runtime {
     }
 
     // What threads do while they run.
+
+    /// A number that stands for all that has happened to the thread that runs.
+    pub fn past(&mut self) -> u64 {
+        let mut past = u64::from(self.running);
+        for event in self.frontier(self.running) {
+            let sign = self.log.sign(event, &self.touching.footprints);
+            past = past.wrapping_add(log::mix(sign));
+        }
+        past
+    }
 
     /// While a run is repeated: whether the thread that runs was held here, and since which event; [`NONE`] if not.
     pub fn next_spin(&self, at: &'static Location<'static>) -> Option<u32> {
@@ -511,6 +520,7 @@ impl Runtime {
         let clock = joined.clock;
         let theirs = std::mem::take(&mut joined.came_after);
         let running = self.running_thread();
+        running.rounds.clear();
         running.clock = running.clock.max(clock);
         let came_after = &mut running.came_after;
         came_after.extend_from_slice(&theirs);
@@ -681,6 +691,8 @@ impl Runtime {
     ) -> u32 {
         let parent = self.running;
         let thread = &mut self.population.threads[parent as usize];
+        // Whoever does so is not where it was.
+        thread.rounds.clear();
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);
@@ -796,6 +808,11 @@ impl Runtime {
                 self.lived = usize::MAX;
             }
         }
+    }
+
+    /// The threads have to live through the run again, also if nothing has happened in it.
+    pub fn give_up(&mut self) {
+        self.lived = usize::MAX;
     }
 
     /// Lets the threads live through the run, unless they have.
@@ -1098,10 +1115,9 @@ impl Runtime {
 
 fn add_user(users: &mut Vec<User>, own: u32, made_after: Vec<u32>, of: Option<u32>) {
     let original = users.iter().find(|user| Some(user.own) == of);
-    let mut line = original.map_or_else(Vec::new, |user| user.line.clone());
-    line.push(own);
-    let place = users.partition_point(|user| user.line < line);
-    users.insert(place, User { own, made_after, line });
+    let mut copied_from = original.map_or_else(Vec::new, |user| user.copied_from.clone());
+    copied_from.extend(of);
+    users.push(User { own, made_after, copied_from });
 }
 
 /// The clocks of an object.

@@ -48,7 +48,12 @@ pub(crate) struct Register {
     known: Mutex<Known>,
     /// How often something was learnt that changes what is independent.
     lessons: AtomicU64,
+    /// After what has happened to it a thread was found to be where it was, or not to be.
+    rounds: Mutex<BTreeMap<u64, bool>>,
 }
+
+/// So many of these are kept.
+const MOST_ROUNDS: usize = 1 << 22;
 
 #[derive(Default)]
 struct Known {
@@ -266,6 +271,16 @@ impl Names {
                 self.register.lessons.fetch_add(1, SeqCst);
             }
         }
+    }
+
+    /// Whether a thread is where it was, after what has happened to it: as whoever looked first has found.
+    pub fn is_round(&self, past: u64, found: bool) -> bool {
+        // Nobody panics while it is locked.
+        let mut rounds = self.register.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        if rounds.len() >= MOST_ROUNDS {
+            return rounds.get(&past).copied().unwrap_or(found);
+        }
+        *rounds.entry(past).or_insert(found)
     }
 
     /// How manieth child of its parent a thread is.

@@ -6,12 +6,16 @@
 //! but more of the same. That it waits for some time on the way changes nothing, unless it looks at its clock. A loop that counts how often it has tried is not the same from round to round, and is not held.
 //!
 //! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
-//! that does not.
+//! that does not. (What is in variables of the thread itself, [`thread_local!`](crate::thread_local), is, without what that points to.)
+//!
+//! A stack has words on it that nobody needs any more, and they may be other ones when the same run is made again. What a thread does next
+//! must depend on what has happened to it alone, so it is remembered where it was found to be where it was, and where not.
 
 use super::current;
 use super::log::Entry;
 use super::op::{Kind, NONE, Op};
 use allways::machine::Footprints;
+use std::any::Any;
 use std::panic::Location;
 
 /// The reads of a thread since it wrote something.
@@ -20,6 +24,8 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// The clock of the thread when it looked there last.
     clock: u64,
+    /// Whether the last of them was not the first of its kind.
+    reads_again: bool,
 }
 
 struct Read {
@@ -75,20 +81,19 @@ impl Rounds {
         self.reads.iter_mut().find(is_it)
     }
 
-    /// A thread has done something.
+    /// A thread has done something; says whether that has left everything as it was.
     #[inline]
-    pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) {
-        if entry.op.kind == Kind::Spin {
-            return;
-        }
+    pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) -> bool {
         if !may_only_read(entry.op.kind) || !footprints.writes(entry.footprint).is_empty() {
-            return self.reads.clear();
+            self.reads.clear();
+            return false;
         }
         let Op { at, object, kind, .. } = entry.op;
         match self.last(object, kind, at) {
             Some(read) => read.event = event,
             None => self.reads.push(Read { at, object, kind, event, stack: None }),
         }
+        true
     }
 }
 
@@ -125,6 +130,41 @@ pub(crate) fn since(_: u32, _: Kind, _: &'static Location<'static>) -> u32 {
     NONE
 }
 
+/// Clears what was left below the stack of the caller, so that what it calls next finds the same there in each round; unless what it has read last was
+/// read for the first time. (The caller has called what takes more room than this.)
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(crate) extern "sysv64" fn sweep() {
+    std::arch::naked_asm!(
+        "sub rsp, 8",
+        "call {reads_again}",
+        "add rsp, 8",
+        "test al, al",
+        "jz 2f",
+        "xor eax, eax",
+        "mov ecx, {words}",
+        "lea rdi, [rsp - 8 * {words}]",
+        "rep stosq",
+        "2:",
+        "ret",
+        reads_again = sym reads_again,
+        words = const SWEPT,
+    )
+}
+
+/// Whether the thread that runs reads something again.
+#[cfg(target_arch = "x86_64")]
+extern "sysv64" fn reads_again() -> bool {
+    current().is_some_and(|runtime| runtime.running_thread().rounds.reads_again)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn sweep() {}
+
+/// So many words are cleared.
+#[cfg(target_arch = "x86_64")]
+const SWEPT: usize = 256;
+
 /// `from` is where the registers are, then the address to which the caller returns, then its stack.
 #[cfg(target_arch = "x86_64")]
 #[allow(improper_ctypes_definitions, reason = "it is called from here alone")]
@@ -141,12 +181,37 @@ extern "sysv64" fn look(
     let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
     let base = thread.stop.base();
+    let reads_again = thread.rounds.last(object, kind, at).is_some();
+    thread.rounds.reads_again = reads_again;
     let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
     // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
-    let now = unsafe { hash(from, base) };
+    let mut now = unsafe { hash(from, base) };
+    for (_, local) in &thread.locals {
+        now = now.rotate_left(5) ^ hash_local(&**local);
+    }
     let is_same = read.stack.replace(now) == Some(now);
+    let event = read.event;
     // A run that is repeated goes as it went, whatever the stack looks like.
-    known.unwrap_or(if is_same { read.event } else { NONE })
+    known.unwrap_or_else(|| {
+        let past = runtime.past();
+        match runtime.population.names.is_round(past, is_same) {
+            true => event,
+            false => NONE,
+        }
+    })
+}
+
+/// A hash of what a thread has for itself, without what that points to.
+#[cfg(target_arch = "x86_64")]
+fn hash_local(local: &dyn Any) -> u64 {
+    let from: *const u8 = std::ptr::from_ref(local).cast();
+    let mut hash = 0u64;
+    for index in 0..size_of_val(local) {
+        // Safety: it is there. It may be anything, so it is not looked at as anything.
+        let byte = unsafe { from.add(index).read_volatile() };
+        hash = (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    hash
 }
 
 /// A hash of words in memory.

@@ -11,8 +11,8 @@
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
-//!   is the same message. That nothing is there to be received is known from the place. That somebody is there to send or
-//!   to receive is known from one who is; that nobody is, from all who were. Where somebody tries to hand over a message, beginning to
+//!   is the same message. That nothing is there to be received is known from the place. Whether somebody is there to send or
+//!   to receive is known from the first one, from the copies of that if it is gone, and so on. Where somebody tries to hand over a message, beginning to
 //!   wait for it is a step of its own, and writes the order of receives.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //!
@@ -350,89 +350,66 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
-    /// One who may receive from a channel; or all who might, if they are gone.
-    fn receiver(&mut self, channel: u32) -> Result<u32, Vec<u32>> {
+    /// Whether somebody may receive from a channel, and what that is known from.
+    fn receivers(&mut self, channel: u32) -> (bool, Vec<u32>) {
         let several = self.known.receivers(channel);
         if !several.is_empty() {
-            return self.one_of(several);
+            return self.users(several);
         }
         let receiver = self.known.part(channel, part::RECEIVER);
-        match self.cut.on(receiver).next() {
-            None => Ok(receiver),
-            Some(_) => Err(vec![receiver]),
-        }
+        (self.cut.on(receiver).next().is_none(), vec![receiver])
     }
 
-    /// The first of those who use a channel who is there; or all who were, if they are gone.
-    fn one_of(&self, users: &[User]) -> Result<u32, Vec<u32>> {
+    /// Whether one of those is there who use a channel, and what that is known from: all that are copies of none that is there. So
+    /// a copy of one that is there makes no difference, nor that it is gone.
+    fn users(&self, users: &[User]) -> (bool, Vec<u32>) {
+        let is_gone = |&user: &u32| self.cut.on(user).next().is_some();
         let is_made = |user: &&User| !user.made_after.iter().any(|&event| self.cut.lacks(event));
-        let made = || users.iter().filter(is_made).map(|user| user.own);
-        let there = made().find(|&user| self.cut.on(user).next().is_none());
-        there.ok_or_else(|| made().collect())
+        let counts = |user: &&User| user.copied_from.iter().all(is_gone);
+        let counted = users.iter().filter(is_made).filter(counts).map(|user| user.own);
+        let counted: Vec<u32> = counted.collect();
+        (!counted.iter().all(is_gone), counted)
     }
 
     fn look_for_receiver(&mut self, op: &Op) -> Look {
-        match self.receiver(op.object) {
-            Ok(receiver) => self.reads(receiver),
-            Err(gone) => {
-                let footprint = self.touching.footprints.intern(&[], &gone);
-                can(Can { succeeds: false, ..simple(footprint) })
-            }
-        }
+        let (succeeds, touched) = self.receivers(op.object);
+        let footprint = self.touching.footprints.intern(&[], &touched);
+        can(Can { succeeds, ..simple(footprint) })
     }
 
     /// The channel of an operation that is linked to a part of it.
     fn send(&mut self, thread: u32, op: &Op) -> Look {
         let (channel, capacity) = (op.object, op.argument);
-        let receiver = match self.receiver(channel) {
-            Ok(receiver) => receiver,
-            Err(gone) => {
-                let footprint = self.touching.footprints.intern(&[], &gone);
-                return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
-            }
-        };
+        let (has_receiver, mut read) = self.receivers(channel);
+        if !has_receiver {
+            let footprint = self.touching.footprints.intern(&[], &read);
+            return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
+        }
         let (sent, last) = self.count(channel, part::TAIL);
         let (received, _) = self.count(channel, part::HEAD);
         // One that hands over to a receiver is put where it is taken from.
         let room = capacity == u64::MAX || sent - received < capacity.max(1);
         let place = self.place(channel, sent, capacity);
         let tail = self.known.part(channel, part::TAIL);
+        let mut room = room;
         if (capacity, op.kind) == (0, Kind::TrySend) {
-            return self.try_to_hand_over(channel, room.then_some(sent), [tail, place, receiver]);
+            // It is handed over if the receiver waits for it.
+            let head = self.known.part(channel, part::HEAD);
+            let last = self.cut.on(head).next();
+            room &= last.is_some_and(|(_, entry)| entry.op.kind == Kind::Await);
+            read.push(head);
         }
         match (room, op.kind) {
             (true, _) => {
-                let footprint = self.touching.footprints.intern(&[tail, place], &[receiver]);
+                let footprint = self.touching.footprints.intern(&[tail, place], &read);
                 can(Can { value: sent, ..simple(footprint) })
             }
             (false, Kind::TrySend) => {
-                let footprint = self.touching.footprints.intern(&[], &[tail, place, receiver]);
+                read.extend([tail, place]);
+                let footprint = self.touching.footprints.intern(&[], &read);
                 can(Can { succeeds: false, value: sent, ..simple(footprint) })
             }
             (false, _) => self.hindered_by(last, thread),
-        }
-    }
-
-    /// One who tries to hand over a message does so if the receiver waits for it, and nobody else has.
-    fn try_to_hand_over(
-        &mut self,
-        channel: u32,
-        number: Option<u64>,
-        [tail, place, receiver]: [u32; 3],
-    ) -> Look {
-        let head = self.known.part(channel, part::HEAD);
-        let last = self.cut.on(head).next();
-        let waits = last.is_some_and(|(_, entry)| entry.op.kind == Kind::Await);
-        match number.filter(|_| waits) {
-            Some(value) => {
-                let footprint = self.touching.footprints.intern(&[tail, place], &[receiver, head]);
-                can(Can { value, ..simple(footprint) })
-            }
-            None => {
-                let touched = [tail, place, receiver, head];
-                let footprint = self.touching.footprints.intern(&[], &touched);
-                can(Can { succeeds: false, ..simple(footprint) })
-            }
         }
     }
 
@@ -447,12 +424,9 @@ impl<K: Known> Rules<'_, K> {
             return can(Can { value: received, ..simple(footprint) });
         }
         let mut touched = vec![head, place];
-        let sender = self.one_of(self.known.senders(channel));
-        let is_over = sender.is_err();
-        match sender {
-            Ok(sender) => touched.push(sender),
-            Err(gone) => touched.extend(gone),
-        }
+        let (has_sender, senders) = self.users(self.known.senders(channel));
+        let is_over = !has_sender;
+        touched.extend(senders);
         match op.kind {
             Kind::Receive if !is_over => self.hindered_by(last, thread),
             _ => {

@@ -63,15 +63,19 @@ impl<T> Channel<T> {
     }
 
     /// A message, or whether there will be none.
-    pub(crate) fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
+    pub(crate) fn receive(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.begin_to_wait(at);
+        self.received(self.handle.access(Kind::Receive, self.capacity, at))
+    }
+
+    /// Somebody is about to wait for one who hands over: that is a step where others try to.
+    fn begin_to_wait(&self, at: &'static Location<'static>) {
         if self.capacity == 0
-            && kind != Kind::TryReceive
             && let Some(runtime) = current()
             && runtime.population.names.is_tried(self.handle.object())
         {
             self.handle.access(Kind::Await, 0, at);
         }
-        self.received(self.handle.access(kind, self.capacity, at))
     }
 
     /// The same if there is something. Whoever asks over and over waits until that has changed.
@@ -83,6 +87,7 @@ impl<T> Channel<T> {
     /// The same if it comes in time.
     #[inline(always)]
     pub(crate) fn receive_or_late(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.begin_to_wait(at);
         self.received(self.handle.read(Kind::ReceiveOrLate, self.capacity, at))
     }
 
@@ -134,7 +139,7 @@ impl<T> Sending<T> {
         {
             runtime.population.names.try_to_take(channel.handle.object());
         }
-        let granted = channel.handle.access(Kind::TrySend, channel.capacity, at);
+        let granted = channel.handle.read(Kind::TrySend, channel.capacity, at);
         match granted.value() {
             _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
             u64::MAX => Err(TrySendError::Disconnected(message)),
@@ -187,6 +192,13 @@ pub struct SyncSender<T> {
 /// let (sender, receiver) = allways_threads::sync::mpsc::channel::<u8>();
 /// drop(sender);
 /// assert!(receiver.recv().is_err());
+/// ```
+///
+/// It is one thread's at a time, as in `std`:
+///
+/// ```compile_fail,E0277
+/// let (sender, receiver) = allways_threads::sync::mpsc::channel::<u8>();
+/// allways_threads::thread::scope(|scope| scope.spawn(|| receiver.recv()).join());
 /// ```
 pub struct Receiver<T> {
     inner: Either<real::Receiver<T>, Receiving<T>>,
@@ -317,9 +329,7 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         match &self.inner {
             Either::Real(real) => real.recv(),
-            Either::Led(led) => {
-                led.channel.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
-            }
+            Either::Led(led) => led.channel.receive(Location::caller()).map_err(|_| RecvError),
         }
     }
 
@@ -328,11 +338,9 @@ impl<T> Receiver<T> {
         match &self.inner {
             Either::Real(real) => real.try_recv(),
             Either::Led(led) => {
-                led.channel.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| {
-                    match is_over {
-                        true => TryRecvError::Disconnected,
-                        false => TryRecvError::Empty,
-                    }
+                led.channel.poll(Location::caller()).map_err(|is_over| match is_over {
+                    true => TryRecvError::Disconnected,
+                    false => TryRecvError::Empty,
                 })
             }
         }
@@ -343,16 +351,16 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match &self.inner {
             Either::Real(real) => real.recv_timeout(timeout),
-            Either::Led(led) => led
-                .channel
-                .receive(Kind::ReceiveOrLate, Location::caller())
-                .map_err(|is_over| match (is_over, current()) {
+            Either::Led(led) => {
+                let received = led.channel.receive_or_late(Location::caller());
+                received.map_err(|is_over| match (is_over, current()) {
                     (false, Some(runtime)) => {
                         runtime.pass(timeout);
                         RecvTimeoutError::Timeout
                     }
                     _ => RecvTimeoutError::Disconnected,
-                }),
+                })
+            }
         }
     }
 

@@ -10,14 +10,17 @@ use std::panic::Location;
 
 /// Somebody has begun what is done once: makes it, and says so. Only then may it be put where others see it.
 ///
-/// Where nothing shared is accessed on the way, it is one event.
+/// Where nothing shared is accessed on the way, and nobody is spawned who might look, it is one event.
 fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
+    let children = || current().map_or(0, |runtime| runtime.running_thread().children);
+    let before = children();
     let result = make();
+    let has_spawned = children() != before;
     let Some(runtime) = current() else { return result };
     if granted.is_ending() || runtime.is_cleaning_up() {
         return result;
     }
-    if runtime.is_still_in(granted.event()) {
+    if runtime.is_still_in(granted.event()) && !has_spawned {
         runtime.report(1);
         runtime.release(granted.event());
     } else {

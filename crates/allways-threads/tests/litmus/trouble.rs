@@ -6,6 +6,8 @@ use allways_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use allways_threads::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RaceCell, RwLock, mpsc};
 use allways_threads::{hint, rand, thread, time};
 
+const SECOND: time::Duration = time::Duration::from_secs(1);
+
 fn violated(main: impl Fn() + Send + Sync + 'static) -> Outcome {
     let outcome = explore(main, Reduction::Optimal);
     assert_eq!(outcome.verdict, Verdict::Violated);
@@ -155,6 +157,44 @@ fn loops_that_only_read_are_held() {
         while !flag.load(SeqCst) {
             hint::spin_loop();
         }
+    });
+    assert_eq!(trouble(&outcome), Some(Trouble::Livelock));
+}
+
+#[test]
+fn loops_that_only_look_into_channels_are_held() {
+    let receives = |receive: fn(&mpsc::Receiver<u8>) -> bool| {
+        move || {
+            let (sender, receiver) = mpsc::channel();
+            let thread = thread::spawn(move || sender.send(1).unwrap());
+            while !receive(&receiver) {}
+            thread.join().unwrap();
+        }
+    };
+    assert!(executions(receives(|receiver| receiver.try_recv().is_ok())) <= 5);
+    assert!(executions(receives(|receiver| receiver.recv_timeout(SECOND).is_ok())) <= 5);
+    let sends = |room: usize| {
+        move || {
+            let (sender, receiver) = mpsc::sync_channel(room);
+            let thread = thread::spawn(move || [(); 2].map(|()| receiver.recv().unwrap()));
+            for n in 0..2 {
+                while sender.try_send(n).is_err() {}
+            }
+            assert_eq!(thread.join().unwrap(), [0, 1]);
+        }
+    };
+    assert!(executions(sends(1)) <= 5);
+    // That one begins to wait is a step, and there are many orders; but they end.
+    assert!(executions(sends(0)) > 1);
+    // Nobody sends, and nobody receives.
+    let outcome = violated(|| {
+        let (_sender, receiver) = mpsc::channel::<u8>();
+        while receiver.try_recv().is_err() {}
+    });
+    assert_eq!(trouble(&outcome), Some(Trouble::Livelock));
+    let outcome = violated(|| {
+        let (sender, _receiver) = mpsc::sync_channel(1);
+        (0..2).for_each(|n| while sender.try_send(n).is_err() {});
     });
     assert_eq!(trouble(&outcome), Some(Trouble::Livelock));
 }

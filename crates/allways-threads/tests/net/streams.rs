@@ -75,7 +75,6 @@ fn an_echo_within_a_process() {
 }
 
 #[test]
-#[ignore = "fails: an order that should make no difference makes one"]
 fn one_who_tries_until_somebody_listens() {
     let program = Program::of_processes()
         .process("client", || {
@@ -363,7 +362,6 @@ fn two_readers_of_one_stream() {
 }
 
 #[test]
-#[ignore = "fails: an order that should make no difference makes one"]
 fn a_reader_and_a_writer_each_with_a_clone() {
     let program = |lines: usize| {
         Program::new(move || {
@@ -383,7 +381,9 @@ fn a_reader_and_a_writer_each_with_a_clone() {
             client.join().unwrap();
         })
     };
-    assert_eq!([1, 2, 3].map(|lines| executions(&program(lines))), [1; 3]);
+    // The one who writes back looks whether the first of the two sockets is there, and only then for the clone. A line is written in three
+    // parts, and the first socket goes before one of them, or after all.
+    assert_eq!([1, 2, 3].map(|lines| executions(&program(lines))), [4, 7, 10]);
 }
 
 #[test]

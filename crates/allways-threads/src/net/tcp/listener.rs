@@ -70,7 +70,7 @@ impl Listener {
         let channel = &self.shared.queue.channel;
         let received = match self.shared.options.get(at).is_nonblocking {
             true => channel.poll(at),
-            false => channel.receive(Kind::Receive, at),
+            false => channel.receive(at),
         };
         match received {
             Ok(mut stream) => {
