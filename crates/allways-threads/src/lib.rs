@@ -1,6 +1,7 @@
 //! Threads under the control of Allways.
 #![allow(dead_code)]
 
+pub mod future;
 mod handle;
 pub mod hint;
 mod machine;
@@ -9,6 +10,7 @@ pub mod rand;
 mod runtime;
 mod story;
 pub mod sync;
+mod task_words;
 pub mod thread;
 pub mod time;
 mod words;

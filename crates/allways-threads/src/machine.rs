@@ -24,8 +24,10 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
-        Threads { runtime: Box::new(Runtime::new(mains, stack_size)), last: NONE, looked: None }
+    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, is_plain: bool) -> Self {
+        let mut runtime = Box::new(Runtime::new(mains, stack_size));
+        runtime.is_plain = is_plain;
+        Threads { runtime, last: NONE, looked: None }
     }
 
     /// What a thread would do next without some events, one of them or what it is about to do, and what it has come after then.

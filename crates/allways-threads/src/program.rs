@@ -33,6 +33,7 @@ const STACK_SIZE: usize = 1 << 20;
 pub struct Program {
     mains: Vec<Arc<Main>>,
     stack_size: usize,
+    is_plain: bool,
 }
 
 impl Program {
@@ -43,7 +44,7 @@ impl Program {
     /// assert!(Program::new(|| ()).check().complete);
     /// ```
     pub fn new(main: impl Fn() + Send + Sync + 'static) -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE }.process("main", main)
+        Program { mains: Vec::new(), stack_size: STACK_SIZE, is_plain: false }.process("main", main)
     }
 
     /// A program of no process as yet.
@@ -54,7 +55,7 @@ impl Program {
     /// assert!(program.check().complete);
     /// ```
     pub fn of_processes() -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE }
+        Program { mains: Vec::new(), stack_size: STACK_SIZE, is_plain: false }
     }
 
     /// Adds a process: its name, and what its main thread does.
@@ -99,6 +100,29 @@ impl Program {
     #[must_use]
     pub fn stack_size(self, stack_size: usize) -> Self {
         Program { stack_size, ..self }
+    }
+
+    /// Says that nobody looks at whether a future is ready: futures are awaited, and otherwise polled only by what is in [`future`](crate::future). Then a
+    /// task that awaits something that is not there may as well block as a thread does, and there are as many runs as with threads. Otherwise whether it was
+    /// there at once is a difference that somebody may see, and both are tried.
+    ///
+    /// If it is not so (a `poll_fn`, a hand-written future or another crate's `join!` polls futures of this crate), runs are missed, and
+    /// deadlocks may be found that are none.
+    ///
+    /// ```
+    /// use allways_threads::{Program, future::{block_on, spawn}};
+    /// let main = || block_on(async {
+    ///     let tasks = [1, 2, 3].map(|n| spawn(async move { n }));
+    ///     for task in tasks {
+    ///         task.await.unwrap();
+    ///     }
+    /// });
+    /// assert_eq!(Program::new(main).check().statistics.runs, Some(8));
+    /// assert_eq!(Program::new(main).plain_awaits().check().statistics.runs, Some(1));
+    /// ```
+    #[must_use]
+    pub fn plain_awaits(self) -> Self {
+        Program { is_plain: true, ..self }
     }
 
     fn add(&mut self, name: String, body: Box<dyn Fn() + Send + Sync>, serves: bool) {
@@ -170,7 +194,7 @@ impl Machines for Program {
     type Machine = Threads;
 
     fn make(&self) -> Result<Threads, Error> {
-        Ok(Threads::new(self.mains.clone().into(), self.stack_size))
+        Ok(Threads::new(self.mains.clone().into(), self.stack_size, self.is_plain))
     }
 }
 

@@ -31,7 +31,7 @@ impl Instant {
     pub fn now() -> Self {
         match current() {
             None => Instant(Kind::Real(std::time::Instant::now())),
-            Some(runtime) => Instant(Kind::Led(runtime.time())),
+            Some(runtime) => Instant(Kind::Led(runtime.look_at_clock())),
         }
     }
 

@@ -11,7 +11,9 @@
 //! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
+pub(crate) mod awaits;
 pub(crate) mod fiber;
+pub(crate) mod gate;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod op;
@@ -21,18 +23,19 @@ mod thread;
 
 use allways::machine::quietly;
 use allways::{Cause, Error};
+use awaits::{Awaited, Role};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
 use names::{Names, Own};
 use op::{Kind, NONE, Op};
-use rules::{Can, Known, Look, Rules, Touching};
+use rules::{Can, Known, Look, Rules, Sender, Touching};
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
-pub(crate) use thread::Waits;
+pub(crate) use thread::{Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
@@ -51,8 +54,8 @@ pub(crate) struct Made {
     pub what: &'static str,
     pub at: Option<&'static Location<'static>>,
     pub initial: Option<u64>,
-    /// Of a channel: its senders, and the events that it took to make them.
-    pub senders: Vec<(u32, Vec<u32>)>,
+    /// Of a channel: its senders, in the order in which they are looked at.
+    pub senders: Vec<Sender>,
 }
 
 /// Threads and objects.
@@ -61,6 +64,7 @@ pub(crate) struct Population {
     pub names: Names,
     pub threads: Vec<Box<Thread>>,
     pub made: Vec<Made>,
+    pub awaited: Awaited,
 }
 
 impl Known for Population {
@@ -76,8 +80,12 @@ impl Known for Population {
         self.names.part(object, part)
     }
 
-    fn senders(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+    fn senders(&self, channel: u32) -> &[Sender] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
+    }
+
+    fn awaited(&self, list: u64) -> &[u32] {
+        self.awaited.list(list)
     }
 }
 
@@ -107,6 +115,8 @@ pub(crate) struct Runtime {
     #[allow(clippy::vec_box, reason = "they must stay where they are")]
     idle: Vec<Box<Fiber>>,
     stack_size: usize,
+    /// Whether nobody looks at whether a future is ready.
+    pub is_plain: bool,
     /// How many events of the log have happened to the threads.
     lived: usize,
     /// Whether what happens has happened before.
@@ -267,6 +277,7 @@ impl Runtime {
             error: None,
             idle: Vec::new(),
             stack_size,
+            is_plain: false,
             lived: usize::MAX,
             is_repeating: false,
             made: Vec::new(),
@@ -312,7 +323,7 @@ impl Runtime {
     }
 
     /// The last event of a thread that has happened. While a run is repeated, later ones are known.
-    fn lived_by(&self, thread: u32) -> u32 {
+    pub fn lived_by(&self, thread: u32) -> u32 {
         let mut event = self.log.last_of(thread);
         while event != NONE && event as usize >= self.lived {
             event = self.log.entries[event as usize].step_before;
@@ -401,10 +412,24 @@ impl Runtime {
         object
     }
 
-    /// A new sender of a channel.
-    pub fn add_sender(&mut self, channel: u32, sender: u32) {
+    /// A part of an object of this run that has a name of its own.
+    pub fn make_part(&mut self, object: u32, part: u64, what: &'static str) -> u32 {
+        let at = self.population.made[object as usize].at;
+        let part = self.population.names.part(object, part);
+        if part as usize >= self.population.made.len() {
+            self.population.made.resize(part as usize + 1, Made::default());
+        }
+        let made = &mut self.population.made[part as usize];
+        (made.what, made.at) = (what, at);
+        part
+    }
+
+    /// A new sender of a channel, so many copies away from the first.
+    pub fn add_sender(&mut self, channel: u32, object: u32, copies: u32) {
         let made_after = self.frontier(self.running);
-        self.population.made[channel as usize].senders.push((sender, made_after));
+        let senders = &mut self.population.made[channel as usize].senders;
+        let at = senders.partition_point(|other| (other.copies, other.object) < (copies, object));
+        senders.insert(at, Sender { object, copies, made_after });
     }
 
     /// The value of an atomic after the event at hand.
@@ -513,7 +538,11 @@ impl Runtime {
 
     /// Whether a thread has ended.
     pub fn has_ended(&self, thread: u32) -> bool {
-        let object = self.population.names.own(thread, Own::End);
+        self.is_stored(self.population.names.own(thread, Own::End))
+    }
+
+    /// Whether something was stored in an object.
+    pub fn is_stored(&self, object: u32) -> bool {
         let event = self.log.last_on(object);
         let happened = |event: u32| event != NONE && (event as usize) < self.lived;
         let mut event = event;
@@ -523,6 +552,12 @@ impl Runtime {
             event = self.log.entries[event as usize].before;
         }
         event != NONE
+    }
+
+    /// The thread that runs looks at its clock. A loop that does so is not the same from round to round.
+    pub fn look_at_clock(&mut self) -> std::time::Duration {
+        self.running_thread().rounds.clear();
+        self.time()
     }
 
     /// The time of the thread that runs.
@@ -748,6 +783,11 @@ impl Runtime {
                     }
                 }
             }
+            Kind::Release | Kind::ReleaseAll | Kind::Leave | Kind::PollReceive => {
+                for queued in self.rules(&[]).let_through(op, can.succeeds) {
+                    self.log.release(queued, event, &[], event);
+                }
+            }
             _ => {}
         }
         let entry = Entry {
@@ -823,7 +863,7 @@ impl Runtime {
                             _ => false,
                         }
                 }
-                Waits::Nothing | Waits::Thread(_) => false,
+                Waits::Nothing | Waits::Thread(_) | Waits::Task(_) => false,
             };
             if has_come {
                 let thread = &mut self.population.threads[number as usize];
@@ -849,7 +889,7 @@ impl Runtime {
         for index in 0..self.present.len() {
             let number = self.present[index];
             let thread = &mut self.population.threads[number as usize];
-            if thread.waits == Waits::Thread(ended) {
+            if matches!(thread.waits, Waits::Thread(other) | Waits::Task(other) if other == ended) {
                 thread.waits = Waits::Nothing;
                 self.ready.push(number);
             }
@@ -955,7 +995,11 @@ impl Runtime {
             (Some(name), _) => name.clone(),
             (None, NONE) if !alone => return process.clone(),
             (None, NONE) => "main".to_owned(),
-            (None, _) => format!("thread {number}"),
+            (None, _) => match thread.role {
+                Role::Thread => format!("thread {number}"),
+                Role::Task => format!("task {number}"),
+                Role::Bell => format!("waker {number}"),
+            },
         };
         if alone { own } else { format!("{process}/{own}") }
     }

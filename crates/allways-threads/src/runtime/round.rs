@@ -8,6 +8,7 @@
 //! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
 //! that does not.
 
+use super::awaits::because;
 use super::current;
 use super::log::Entry;
 use super::op::{Kind, NONE, Op};
@@ -41,6 +42,12 @@ fn may_only_read(kind: Kind) -> bool {
             | Kind::TryWrite
             | Kind::TrySend
             | Kind::TryReceive
+            | Kind::TryAcquire
+            | Kind::Acquired
+            | Kind::TrySendInTurn
+            | Kind::SendQueued
+            | Kind::PollReceive
+            | Kind::PollClosed
     )
 }
 
@@ -66,7 +73,9 @@ impl Rounds {
     /// A thread has done something.
     #[inline]
     pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) {
-        if entry.op.kind == Kind::Spin {
+        // A task that has let others go first is where it was.
+        let yields = entry.op.kind == Kind::Await && entry.value == because::ANY_TIME;
+        if entry.op.kind == Kind::Spin || yields {
             return;
         }
         if !may_only_read(entry.op.kind) || !footprints.writes(entry.footprint).is_empty() {

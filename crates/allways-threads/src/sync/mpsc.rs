@@ -13,43 +13,59 @@ use std::time::Duration;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 /// A channel of a check.
-struct Channel<T> {
-    handle: Handle,
+pub(crate) struct Channel<T> {
+    pub handle: Handle,
     /// [`u64::MAX`] if there is no limit.
     capacity: u64,
     queue: Mutex<Queue<T>>,
 }
 
-struct Queue<T> {
-    messages: VecDeque<T>,
+pub(crate) struct Queue<T> {
+    pub messages: VecDeque<T>,
     /// How many were received.
     received: u64,
 }
 
 impl<T> Channel<T> {
-    fn queue(&self) -> MutexGuard<'_, Queue<T>> {
+    pub fn queue(&self) -> MutexGuard<'_, Queue<T>> {
         // Nobody panics while it is locked.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The message that is next.
+    pub fn take(&self) -> Option<T> {
+        let mut queue = self.queue();
+        queue.received += 1;
+        queue.messages.pop_front()
     }
 }
 
 /// What sends into a channel in a check.
-struct Sending<T> {
-    channel: Arc<Channel<T>>,
+pub(crate) struct Sending<T> {
+    pub channel: Arc<Channel<T>>,
     /// What stands for this sender.
     own: Handle,
+    /// It is so many copies away from the first.
+    copies: u32,
+    /// Whether nobody has to know when it is gone.
+    pub is_done: bool,
 }
 
 impl<T> Sending<T> {
-    fn new(channel: Arc<Channel<T>>, at: &'static Location<'static>) -> Self {
+    fn new(channel: Arc<Channel<T>>, copies: u32, at: &'static Location<'static>) -> Self {
         let own = Handle::new("sender", at, None);
         if let Some(runtime) = current() {
-            runtime.add_sender(channel.handle.object(), own.object());
+            runtime.add_sender(channel.handle.object(), own.object(), copies);
         }
-        Sending { channel, own }
+        Sending { channel, own, copies, is_done: false }
     }
 
-    fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
+    /// Another one for the same channel.
+    pub fn copy(&self, at: &'static Location<'static>) -> Self {
+        Sending::new(Arc::clone(&self.channel), self.copies + 1, at)
+    }
+
+    pub fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
         let channel = &self.channel;
         let granted = channel.handle.access(Kind::Send, channel.capacity, at);
         if !granted.succeeded() || granted.is_ending() {
@@ -88,6 +104,7 @@ impl<T> Drop for Sending<T> {
     fn drop(&mut self) {
         if let Some(runtime) = current()
             && !runtime.is_cleaning_up()
+            && !self.is_done
         {
             let at = runtime.made_where(self.own.object());
             self.own.access(Kind::DropSender, 0, at);
@@ -135,8 +152,10 @@ enum Either<A, B> {
 }
 
 /// What receives from a channel in a check.
-struct Receiving<T> {
-    channel: Arc<Channel<T>>,
+pub(crate) struct Receiving<T> {
+    pub channel: Arc<Channel<T>>,
+    /// Whether nothing is received any more but what was sent.
+    pub is_closed: bool,
 }
 
 impl<T> Receiving<T> {
@@ -147,16 +166,14 @@ impl<T> Receiving<T> {
         if !granted.succeeded() || granted.is_ending() {
             return Err(granted.is_ending() || granted.value() == u64::MAX);
         }
-        let mut queue = channel.queue();
-        queue.received += 1;
-        queue.messages.pop_front().ok_or(true)
+        channel.take().ok_or(true)
     }
 }
 
 impl<T> Drop for Receiving<T> {
     fn drop(&mut self) {
         let Some(runtime) = current() else { return };
-        if !runtime.is_cleaning_up() {
+        if !runtime.is_cleaning_up() && !self.is_closed {
             let handle = &self.channel.handle;
             let at = runtime.made_where(handle.object());
             handle.access(Kind::DropReceiver, 0, at);
@@ -170,10 +187,26 @@ impl<T> Drop for Receiving<T> {
 }
 
 fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
-    let handle = Handle::new("channel", at, None);
+    made_with(capacity, None, at)
+}
+
+/// A channel for tasks. If it has room for so many messages only, those who send [queue](crate::runtime::gate) for that.
+pub(crate) fn for_tasks<T>(
+    room: Option<usize>,
+    at: &'static Location<'static>,
+) -> (Sending<T>, Receiving<T>) {
+    made_with(u64::MAX, room.map(|room| room as u64), at)
+}
+
+fn made_with<T>(
+    capacity: u64,
+    room: Option<u64>,
+    at: &'static Location<'static>,
+) -> (Sending<T>, Receiving<T>) {
+    let handle = Handle::new("channel", at, room);
     let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
     let channel = Arc::new(Channel { handle, capacity, queue });
-    (Sending::new(Arc::clone(&channel), at), Receiving { channel })
+    (Sending::new(Arc::clone(&channel), 0, at), Receiving { channel, is_closed: false })
 }
 
 /// A channel without a limit.
@@ -247,9 +280,7 @@ impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.clone()),
-            Either::Led(led) => {
-                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
-            }
+            Either::Led(led) => Either::Led(led.copy(Location::caller())),
         };
         Sender { inner }
     }
@@ -260,9 +291,7 @@ impl<T> Clone for SyncSender<T> {
     fn clone(&self) -> Self {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.clone()),
-            Either::Led(led) => {
-                Either::Led(Sending::new(Arc::clone(&led.channel), Location::caller()))
-            }
+            Either::Led(led) => Either::Led(led.copy(Location::caller())),
         };
         SyncSender { inner }
     }

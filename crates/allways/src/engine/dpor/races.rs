@@ -328,8 +328,11 @@ impl Races {
             let transition = Transition { process, alternative: self.alternatives[index] };
             let what = Move { transition, footprint };
             let footprints = explorer.machine.footprints();
+            // A step of the same process before it is another step, with the same name.
+            let before = &self.moves[start..];
             let may_begin_it = created_by.is_none_or(|creator| creator < at)
-                && may_begin(footprints, what, &self.moves[start..]);
+                && before.iter().all(|other| other.transition.process != process)
+                && may_begin(footprints, what, before);
             let about = self.moves.len() - start;
             self.moves.push(what);
             keep(&mut self.moves, middle..len);
