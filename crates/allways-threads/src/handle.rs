@@ -1,7 +1,8 @@
 //! What makes an object one of a check: its number, if it was made by a thread under control.
 
+use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
-use crate::runtime::{Granted, access, access_since, current, round};
+use crate::runtime::{Granted, Runtime, access, access_since, current, round};
 use std::panic::Location;
 
 /// The number of an object, and the run that it belongs to. Zero runs mean that it was made outside of a check, where all that is asked of it
@@ -24,10 +25,39 @@ impl Handle {
         }
     }
 
-    /// Whether it was made in a check.
+    /// Of an object that has a place of its own in all runs, in a check.
+    pub fn placed(site: Site, what: &'static str, at: &'static Location<'static>) -> Self {
+        match current() {
+            None => Handle { epoch: 0, object: 0 },
+            Some(runtime) => {
+                Handle { epoch: runtime.epoch, object: runtime.made_at(site, what, at) }
+            }
+        }
+    }
+
+    /// Of an object that stands for something of the run at hand.
     #[inline]
+    pub fn of(runtime: &Runtime, object: u32) -> Self {
+        Handle { epoch: runtime.epoch, object }
+    }
+
+    /// Somebody who has the object alone has changed it: from now on it is another one, of which nothing is known.
+    pub fn renew(&mut self) {
+        if let Some(object) = self.controlled()
+            && let Some(runtime) = current()
+        {
+            self.object = runtime.remake(object);
+        }
+    }
+
+    /// Whether it was made in a check. Outside of one, nothing else is ever asked, and the code of a check is out of the way.
+    #[inline(always)]
     pub fn is_under_control(&self) -> bool {
-        self.epoch != 0
+        if self.epoch != 0 {
+            rarely();
+            return true;
+        }
+        false
     }
 
     /// The number of an object that was made in a check.
@@ -80,6 +110,10 @@ pub(crate) fn read(op: Op) -> Granted {
     let since = round::since(op.object, op.kind, op.at);
     access_since(op, since)
 }
+/// What calls this is seldom run, compared to what does not.
+#[cold]
+#[inline]
+fn rarely() {}
 
 #[cold]
 fn stale() -> ! {

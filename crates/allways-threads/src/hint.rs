@@ -1,6 +1,6 @@
 //! Hints, as in `std::hint`.
 
-/// Says that a thread spins. In a check this is not needed: a loop that only reads is [noticed](crate::runtime), and goes on when something that it read has changed.
+/// Says that a thread spins. In a check this is not needed: a loop that only reads is noticed, and goes on when something that it read has changed.
 ///
 /// ```
 /// allways_threads::hint::spin_loop();

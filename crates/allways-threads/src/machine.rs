@@ -4,13 +4,15 @@
 //! does until the next one. Going back forgets events, and the threads live through the rest of the run anew when they are needed
 //! the next time; so a whole exploration starts each run once.
 
+use crate::runtime::log::Entry;
+use crate::runtime::names::{Lesson, Register};
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
-use crate::{story, words};
+use crate::{story, task_words, words};
 use allways::machine::{
-    Blockers, Costs, Elsewhere, First, Footprints, Machine, Performed, Process, Reach, Reading,
-    Told, Transition,
+    Blockers, Costs, Elsewhere, First, Footprint, Footprints, Machine, Object, Performed, Process,
+    Reach, Reading, Told, Transition,
 };
 use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
 use std::sync::Arc;
@@ -19,15 +21,23 @@ use std::sync::Arc;
 pub struct Threads {
     pub(crate) runtime: Box<Runtime>,
     last: u32,
+    /// Runs of more steps are livelocks.
+    pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
+    /// Whether a run that is followed has steps that were not known to be steps.
+    was_taught: bool,
 }
 
 impl Threads {
-    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, is_plain: bool) -> Self {
-        let mut runtime = Box::new(Runtime::new(mains, stack_size));
-        runtime.is_plain = is_plain;
-        Threads { runtime, last: NONE, looked: None }
+    pub(crate) fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
+        Threads {
+            runtime: Box::new(Runtime::new(mains, stack_size, register)),
+            last: NONE,
+            ends_within: None,
+            looked: None,
+            was_taught: false,
+        }
     }
 
     /// What a thread would do next without some events, one of them or what it is about to do, and what it has come after then.
@@ -61,6 +71,32 @@ impl Threads {
         )
     }
 
+    /// What has to be a step for an event of a run that was kept to be what this thread does next; `None` if nothing has to.
+    fn lesson(&mut self, thread: u32, event: &RunEvent) -> Option<Lesson> {
+        if let Some(lesson) = task_words::lesson(&mut self.runtime, thread, &event.what) {
+            return Some(lesson);
+        }
+        let log = &self.runtime.log;
+        let pending = self.runtime.pending(thread);
+        if words::is_end(&event.what) && pending.is_none_or(|op| op.kind != Kind::Store) {
+            return Some(Lesson::Watched(thread));
+        }
+        if words::is_await(&event.what) {
+            let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
+            return pending.filter(receives).map(|op| Lesson::Tried(op.object));
+        }
+        // It gave a mutex back since its last event.
+        let last = log.last_of(thread);
+        let mut taken = log.entries.iter().rev().filter(|entry| {
+            entry.thread == thread && entry.released == last && entry.op.kind.takes()
+        });
+        let is_it = |entry: &&Entry| {
+            !self.runtime.population.names.is_tried(entry.op.object)
+                && words::tells_unlock(&self.runtime, &event.what, entry)
+        };
+        taken.find(is_it).map(|entry| Lesson::Tried(entry.op.object))
+    }
+
     fn internal(what: &str) -> Error {
         Error::Internal(what.to_owned())
     }
@@ -75,7 +111,9 @@ impl Threads {
         }
         match (op, self.runtime.look(thread)) {
             (Some(op), Some(Look::Can(can))) => Ok((op, can)),
-            _ => Err(Self::internal("a thread was to go on that cannot")),
+            _ => Err(Error::System(
+                "a thread cannot do what it could do in an order that should make no difference: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?".to_owned(),
+            )),
         }
     }
 }
@@ -216,6 +254,18 @@ impl Machine for Threads {
         &self.runtime.touching.footprints
     }
 
+    fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint {
+        self.runtime.touching.footprints.intern(writes, reads)
+    }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
+
+    fn shares_numbers(&self) -> bool {
+        true
+    }
+
     fn elsewhere(
         &mut self,
         process: Process,
@@ -312,6 +362,25 @@ impl Machine for Threads {
         Ok(words::wrong_end(&mut self.runtime))
     }
 
+    fn endless(&mut self) -> Result<Option<(Cause, String)>, Error> {
+        let len = self.runtime.log.len();
+        if self.ends_within.is_none_or(|most| (len as u64) < most) {
+            return Ok(None);
+        }
+        // If somebody could go on and did not, it may be his turn that is missing.
+        let mut possible = Vec::new();
+        self.possible(&mut possible)?;
+        let lately = &self.runtime.log.entries[len - len / 4..];
+        let takes_turns =
+            |thread: Process| lately.iter().filter(|entry| entry.thread == thread).count() >= 2;
+        let all = possible.iter().all(|transition| takes_turns(transition.process));
+        if !all || possible.is_empty() {
+            return Ok(None);
+        }
+        let text = format!("threads take turns, and have not come to an end after {len} steps");
+        Ok(Some((Cause::Trouble(Trouble::Livelock), text)))
+    }
+
     fn costs(&self) -> Option<Costs> {
         None
     }
@@ -327,12 +396,24 @@ impl Told for Threads {
         let Some(&process) = event.node.and_then(|node| self.runtime.present.get(node)) else {
             return Ok(None);
         };
+        if let Some(lesson) = self.lesson(process, event) {
+            self.was_taught |= self.runtime.population.names.be_taught(lesson);
+            return Ok(None);
+        }
         let alternative = event.choices.first().copied().unwrap_or(0);
         let can = match self.runtime.look(process) {
             Some(Look::Can(can)) => alternative < can.alternatives,
             _ => false,
         };
         Ok(can.then_some(Transition { process, alternative }))
+    }
+
+    fn forget(&mut self) {
+        self.runtime.population.names.forget();
+    }
+
+    fn was_taught(&mut self) -> bool {
+        std::mem::take(&mut self.was_taught)
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {

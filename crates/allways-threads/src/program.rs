@@ -2,6 +2,8 @@
 
 use crate::machine::Threads;
 use crate::runtime::Main;
+use crate::runtime::names::Register;
+use crate::runtime::network::Faults;
 use allways::machine::{self, Machines};
 use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
@@ -33,6 +35,10 @@ const STACK_SIZE: usize = 1 << 20;
 pub struct Program {
     mains: Vec<Arc<Main>>,
     stack_size: usize,
+    ends_within: Option<u64>,
+    /// The numbers of threads and objects, the same for all who explore.
+    register: Arc<Register>,
+    faults: Faults,
     is_plain: bool,
 }
 
@@ -44,7 +50,7 @@ impl Program {
     /// assert!(Program::new(|| ()).check().complete);
     /// ```
     pub fn new(main: impl Fn() + Send + Sync + 'static) -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE, is_plain: false }.process("main", main)
+        Program::of_processes().process("main", main)
     }
 
     /// A program of no process as yet.
@@ -55,7 +61,14 @@ impl Program {
     /// assert!(program.check().complete);
     /// ```
     pub fn of_processes() -> Self {
-        Program { mains: Vec::new(), stack_size: STACK_SIZE, is_plain: false }
+        Program {
+            mains: Vec::new(),
+            stack_size: STACK_SIZE,
+            ends_within: None,
+            faults: Faults::default(),
+            register: Arc::default(),
+            is_plain: false,
+        }
     }
 
     /// Adds a process: its name, and what its main thread does.
@@ -102,6 +115,98 @@ impl Program {
         Program { stack_size, ..self }
     }
 
+    /// Says that all runs end within so many steps: one that does not, and in which all threads that can go on have taken turns to the last, is a
+    /// livelock. Unless this is said, longer runs are only cut off where [`Options::max_depth`] has it.
+    ///
+    /// ```
+    /// use allways::{Cause, Engine, Options, Trouble};
+    /// use allways_threads::sync::{Arc, Mutex};
+    /// use allways_threads::{Program, thread};
+    ///
+    /// // Both are polite for ever.
+    /// let program = Program::new(|| {
+    ///     let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
+    ///     let polite = |first: usize| {
+    ///         let locks = Arc::clone(&locks);
+    ///         thread::spawn(move || {
+    ///             loop {
+    ///                 let _first = locks[first].lock();
+    ///                 if locks[1 - first].try_lock().is_ok() {
+    ///                     break;
+    ///                 }
+    ///             }
+    ///         })
+    ///     };
+    ///     [0, 1].map(polite).map(|thread| thread.join().unwrap());
+    /// })
+    /// .ends_within(60);
+    /// let options = Options { engine: Engine::Walk, seed: 5, runs: 1_000_000, ..Options::default() };
+    /// let outcome = program.try_check(&options).unwrap();
+    /// assert_eq!(outcome.violation.unwrap().cause, Cause::Trouble(Trouble::Livelock));
+    /// ```
+    #[must_use]
+    pub fn ends_within(self, steps: u64) -> Self {
+        Program { ends_within: Some(steps), ..self }
+    }
+
+    /// The options as the program has them.
+    fn bounded(&self, options: &Options) -> Options {
+        let max_depth = match (options.max_depth, self.ends_within) {
+            (Some(asked), Some(own)) => Some(asked.min(own)),
+            (asked, own) => asked.or(own),
+        };
+        Options { max_depth, ..options.clone() }
+    }
+
+    /// How often a read from a stream may return less than there is, for each direction of each [stream](crate::net::TcpStream); never unless set.
+    ///
+    /// Each time it may return any number of bytes, from one to all but one, and all of that is tried. So the runs multiply by about
+    /// the number of bytes, for each stream: like all that may go wrong it is to be asked for, and one is enough to find who forgets to read
+    /// the rest. `read_exact` and `read_to_end` are not concerned: nobody can tell how often they read.
+    ///
+    /// ```
+    /// use allways_threads::net::{TcpListener, TcpStream};
+    /// use allways_threads::{Program, thread};
+    /// use std::io::{Read, Write};
+    ///
+    /// let program = Program::new(|| {
+    ///     let listener = TcpListener::bind("main:80").unwrap();
+    ///     let client = thread::spawn(|| {
+    ///         TcpStream::connect("main:80").unwrap().write_all(b"hello").unwrap();
+    ///     });
+    ///     let mut bytes = [0; 5];
+    ///     assert_eq!(listener.accept().unwrap().0.read(&mut bytes).unwrap(), 5);
+    ///     client.join().unwrap();
+    /// });
+    /// program.check().assert_holds();
+    /// assert!(program.short_reads(1).check().violation.is_some());
+    /// ```
+    #[must_use]
+    pub fn short_reads(mut self, n: u32) -> Self {
+        self.faults.short_reads = n;
+        self
+    }
+
+    /// How many [datagrams](crate::net::UdpSocket) may be lost in a run; none unless set.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// use allways_threads::net::UdpSocket;
+    ///
+    /// let program = Program::new(|| {
+    ///     let [a, b] = ["main:1", "main:2"].map(|address| UdpSocket::bind(address).unwrap());
+    ///     a.send_to(b"x", "main:2").unwrap();
+    ///     b.recv(&mut [0]).unwrap();
+    /// });
+    /// program.check().assert_holds();
+    /// assert!(program.lossy_datagrams(1).check().violation.is_some());
+    /// ```
+    #[must_use]
+    pub fn lossy_datagrams(mut self, n: u32) -> Self {
+        self.faults.lost_datagrams = n;
+        self
+    }
+
     /// Says that nobody looks at whether a future is ready: futures are awaited, and otherwise polled only by what is in [`future`](crate::future). Then a
     /// task that awaits something that is not there may as well block as a thread does, and there are as many runs as with threads. Otherwise whether it was
     /// there at once is a difference that somebody may see, and both are tried.
@@ -142,7 +247,8 @@ impl Program {
     /// With one clear sentence if the program cannot be checked. A violation is not a panic: see [`Outcome::assert_holds`].
     #[track_caller]
     pub fn check(&self) -> Outcome {
-        match self.validate().and_then(|()| machine::check_by_the_environment(self)) {
+        let check = |options: &Options| machine::check(self, &self.bounded(options));
+        match self.validate().and_then(|()| machine::check_by_the_environment(check)) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{error}"),
         }
@@ -161,7 +267,7 @@ impl Program {
     /// If the options make no sense, or a thread hides something from the checker.
     pub fn try_check(&self, options: &Options) -> Result<Outcome, Error> {
         self.validate()?;
-        machine::check(self, options)
+        machine::check(self, &self.bounded(options))
     }
 
     /// Carries a saved run out again, against the program as it is now.
@@ -194,7 +300,12 @@ impl Machines for Program {
     type Machine = Threads;
 
     fn make(&self) -> Result<Threads, Error> {
-        Ok(Threads::new(self.mains.clone().into(), self.stack_size, self.is_plain))
+        let register = Arc::clone(&self.register);
+        let mut threads = Threads::new(self.mains.clone().into(), self.stack_size, register);
+        threads.ends_within = self.ends_within;
+        threads.runtime.faults = self.faults;
+        threads.runtime.is_plain = self.is_plain;
+        Ok(threads)
     }
 }
 

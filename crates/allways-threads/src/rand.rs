@@ -27,11 +27,15 @@ pub fn below(n: u64) -> u64 {
         return real() % n;
     }
     assert!(n <= MOST, "{n} results are too many to try them all; choose from at most {MOST}");
+    chosen(n, Location::caller())
+}
+
+/// The same in a check, by somebody who says where.
+pub(crate) fn chosen(n: u64, at: &'static Location<'static>) -> u64 {
     if n == 1 {
         return 0;
     }
-    let op = Op { kind: Kind::Choose, object: NONE, argument: n, at: Location::caller() };
-    u64::from(access(op).alternative())
+    u64::from(access(Op { kind: Kind::Choose, object: NONE, argument: n, at }).alternative())
 }
 
 /// Either of two.

@@ -2,9 +2,11 @@
 
 use crate::runtime::awaits::{ANY_TIME, Role, because};
 use crate::runtime::log::Entry;
+use crate::runtime::names::Lesson;
 use crate::runtime::op::{BLOCKS, Kind, Op};
+use crate::runtime::rules::part;
 use crate::runtime::{Runtime, Waits};
-use crate::words::place;
+use crate::words::{is_end, place};
 use allways::Trouble;
 
 /// What has happened.
@@ -12,7 +14,7 @@ pub(crate) fn did(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
     let (value, is_gone) = (entry.value, entry.value == u64::MAX);
     match (entry.op.kind, entry.succeeded) {
-        (Kind::Await, _) => match value {
+        (Kind::Resume, _) => match value {
             because::WOKEN => "was woken".to_owned(),
             because::ABORTED => "was aborted".to_owned(),
             because::ANY_TIME => "has waited long enough".to_owned(),
@@ -44,13 +46,9 @@ pub(crate) fn did(runtime: &Runtime, entry: &Entry) -> String {
     }
 }
 
-fn what(runtime: &Runtime, object: u32) -> &'static str {
-    runtime.population.made.get(object as usize).map_or("", |made| made.what)
-}
-
 fn got(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
-    match what(runtime, entry.op.object) {
+    match runtime.what(entry.op.object) {
         "mutex" => format!("locks {object}"),
         "notification" => format!("is notified by {object}"),
         _ => format!("gets a permit of {object}"),
@@ -59,7 +57,7 @@ fn got(runtime: &Runtime, entry: &Entry) -> String {
 
 fn gave(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
-    let what = match what(runtime, entry.op.object) {
+    let what = match runtime.what(entry.op.object) {
         "mutex" => format!("unlocks {object}"),
         "notification" => format!("notifies through {object}"),
         _ => format!("gives a permit of {object} back"),
@@ -87,11 +85,39 @@ fn awaited(runtime: &Runtime, event: u32) -> String {
     }
 }
 
+/// What has to be a step for an event of a run that was kept to be what this thread does next, if it has to do with tasks: see [`Lesson`].
+pub(crate) fn lesson(runtime: &mut Runtime, thread: u32, what: &str) -> Option<Lesson> {
+    let pending = runtime.pending(thread);
+    let is_pending = |kind| pending.is_some_and(|op| op.kind == kind);
+    let task = runtime.population.threads[thread as usize].task;
+    let goes_on = ["was woken at ", "was aborted at ", "has waited long enough at ", "goes on, "];
+    if goes_on.iter().any(|it| what.starts_with(it)) && !is_pending(Kind::Resume) {
+        return task.map(|[task, _]| Lesson::Tried(task));
+    }
+    if is_end(what) && !is_pending(Kind::Store) {
+        return task.map(|[_, end]| Lesson::Tried(end));
+    }
+    if what.starts_with("looks at ") && !is_pending(Kind::Load) {
+        let is_it = |&&object: &&u32| {
+            let (only, one_of_many) = runtime.object_names(object);
+            let is_named = |name: &str| what.starts_with(&format!("looks at {name} "));
+            runtime.what(object) == "notification"
+                && (is_named(&one_of_many) || only.is_some_and(|only| is_named(&only)))
+        };
+        return runtime.made.iter().find(is_it).map(|&object| Lesson::Tried(object));
+    }
+    let blocks = |op: &Op| {
+        matches!(op.kind, Kind::TryAcquire | Kind::TrySendInTurn) && op.argument == BLOCKS
+    };
+    let op = pending.filter(|op| what.starts_with("queues for ") && blocks(op))?;
+    Some(Lesson::Tried(runtime.population.names.part(op.object, part::TAIL)))
+}
+
 /// Whether a thread that waits is one that awaits something, and need not come to its end.
 pub(crate) fn may_be_dropped(runtime: &Runtime, thread: u32) -> bool {
     let record = &runtime.population.threads[thread as usize];
     let awaits = |op: Op| match op.kind {
-        Kind::Await => true,
+        Kind::Resume => true,
         Kind::PollReceive | Kind::PollClosed | Kind::TryAcquire | Kind::TrySendInTurn => {
             op.argument == BLOCKS
         }
@@ -133,7 +159,7 @@ fn only_waits(runtime: &Runtime, thread: u32) -> bool {
         event != ANY_TIME && runtime.log.entries[event as usize].op.kind == Kind::Load
     };
     let awaits_ends = |op: Op| {
-        op.kind == Kind::Await && {
+        op.kind == Kind::Resume && {
             let list = runtime.population.awaited.list(op.argument);
             !list.is_empty() && list.iter().all(is_end)
         }

@@ -31,7 +31,11 @@ impl Instant {
     pub fn now() -> Self {
         match current() {
             None => Instant(Kind::Real(std::time::Instant::now())),
-            Some(runtime) => Instant(Kind::Led(runtime.look_at_clock())),
+            Some(runtime) => {
+                let thread = runtime.running_thread();
+                thread.rounds.look_at_clock(thread.clock);
+                Instant(Kind::Led(runtime.time()))
+            }
         }
     }
 

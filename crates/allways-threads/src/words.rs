@@ -1,5 +1,6 @@
 //! What threads do, in words.
 
+use crate::net;
 use crate::runtime::awaits::Role;
 use crate::runtime::log::Entry;
 use crate::runtime::op::{Kind, NONE, Op};
@@ -45,14 +46,38 @@ pub(crate) fn event(runtime: &Runtime, event: usize) -> String {
     format!("{what} at {}", place(entry.op.at))
 }
 
+/// Whether an event that was told gives back what this one took, and does nothing else. When it was told, more like it may have been made.
+pub(crate) fn tells_unlock(runtime: &Runtime, what: &str, taken: &Entry) -> bool {
+    let Some(rest) = what.strip_prefix("unlocks ") else { return false };
+    let at = format!(" at {}", place(taken.op.at));
+    let Some(name) = rest.strip_suffix(&at) else { return false };
+    let (only, one_of_many) = runtime.object_names(taken.op.object);
+    name == one_of_many || only.is_some_and(|only| name == only)
+}
+
+/// Whether an event is the end of a thread, as it was told.
+pub(crate) fn is_end(what: &str) -> bool {
+    what.starts_with("ends at ")
+}
+
+/// Whether an event is the beginning of a wait for one who hands over, as it was told.
+pub(crate) fn is_await(what: &str) -> bool {
+    what.starts_with("begins to wait for a message ")
+}
+
 fn did(runtime: &Runtime, entry: &Entry) -> String {
     let object = runtime.object_name(entry.op.object);
     let value = entry.value;
+    let what = runtime.what(entry.op.object);
+    if let Some(words) = net::words::did(entry.op.kind, entry.succeeded, value, what, &object) {
+        return words;
+    }
     match (entry.op.kind, entry.succeeded) {
         (Kind::Load, _) if is_atomic(runtime, entry) => format!("reads {value} from {object}"),
         (Kind::Load, _) => format!("looks at {object}"),
         (Kind::Store, _) if is_atomic(runtime, entry) => format!("writes {value} to {object}"),
         (Kind::Store, _) => "ends".to_owned(),
+        (Kind::Swap, _) if !is_atomic(runtime, entry) => format!("changes {object}"),
         (Kind::Swap, _) => match value_before(runtime, entry) {
             Some(before) => format!("changes {object} from {before} to {value}"),
             None => format!("changes {object} to {value}"),
@@ -110,16 +135,15 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         }
         (Kind::Receive | Kind::TryReceive, false) => format!("finds nothing in {object}"),
         (Kind::ReceiveOrLate, false) => format!("has waited too long for {object}"),
+        (Kind::Await, _) => format!("begins to wait for a message from {object}"),
         (Kind::DropSender, _) => format!("drops {object}"),
+        (Kind::LookForReceiver, true) => format!("finds a receiver of {object}"),
+        (Kind::LookForReceiver, false) => format!("finds no receiver of {object}"),
         (Kind::DropReceiver, _) => format!("drops the receiver of {object}"),
         (Kind::Park | Kind::ParkOrLate, true) => "was unparked".to_owned(),
         (Kind::Park | Kind::ParkOrLate, false) => "has been parked too long".to_owned(),
         (Kind::Unpark, _) => {
-            let of = |&&thread: &&u32| {
-                let own = crate::runtime::names::Own::Token;
-                runtime.population.names.own(thread, own) == entry.op.object
-            };
-            let who = runtime.present.iter().find(of).copied().unwrap_or(NONE);
+            let who = entry.op.argument as u32;
             format!("unparks {}", runtime.thread_name(who))
         }
         (Kind::Choose, _) => {
@@ -131,8 +155,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
 }
 
 fn is_atomic(runtime: &Runtime, entry: &Entry) -> bool {
-    let made = runtime.population.made.get(entry.op.object as usize);
-    made.is_some_and(|made| made.what == "atomic")
+    runtime.what(entry.op.object) == "atomic"
 }
 
 /// Two threads that are about to access a cell.
@@ -212,9 +235,11 @@ pub(crate) fn waiting(runtime: &mut Runtime, thread: u32) -> Option<(Trouble, St
             (Trouble::Livelock, text)
         }
         (Kind::Park, _) => (Trouble::Deadlock, format!("is parked at {at}")),
-        (Kind::Await, _) => return task_words::waiting(runtime, thread, &op),
+        (Kind::Resume, _) => return task_words::waiting(runtime, thread, &op),
         (Kind::Receive | Kind::PollReceive, _) => {
-            (Trouble::Deadlock, format!("waits at {at} for a message from {object}"))
+            let what = net::words::waits(runtime.what(op.object), &object);
+            let what = what.unwrap_or_else(|| format!("for a message from {object}"));
+            (Trouble::Deadlock, format!("waits at {at} {what}"))
         }
         (Kind::Send | Kind::TrySendInTurn, _) => {
             (Trouble::Deadlock, format!("waits at {at} for room in {object}"))

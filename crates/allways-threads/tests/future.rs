@@ -614,12 +614,10 @@ fn random_schedules() {
         let (sender, mut receiver) = mpsc::channel(1);
         spawn(async move {
             for n in 0..3 {
-                sender.send(n).await.unwrap();
+                let _ = sender.send(n).await;
             }
         });
-        block_on(async {
-            while let Ok(Some(_)) = timeout(SECOND, receiver.recv()).await {}
-        });
+        block_on(async { while let Ok(Some(_)) = timeout(SECOND, receiver.recv()).await {} });
     })
     .try_check(&options)
     .unwrap();

@@ -1,7 +1,7 @@
 //! Tasks: what they await, and when they go on.
 //!
 //! A task polls its future, and if that is not ready, the task stops until it is *woken*. A future of this crate that is not ready does not keep the waker. It
-//! notes the event in which it found nothing, its *registration*; the task has come to its next event, [`Await`](Kind::Await), and can go on
+//! notes the event in which it found nothing, its *registration*; the task has come to its next event, [`Resume`](Kind::Resume), and can go on
 //! when one of the things has come that its futures have registered for: a message was sent after all, a permit was given. That is read off the
 //! [log](super::log) like everything else. So nobody has to do anything to wake a task, and registering is one event with having found nothing: no wake-up can be
 //! lost. A waker that others have kept is an event, [`Wake`](Kind::Wake), and gives the task a token, of which it has one or
@@ -241,11 +241,11 @@ impl Wake for Token {
 }
 
 impl<K: Known> Rules<'_, K> {
-    pub(super) fn awaits(&mut self, op: &Op) -> Look {
+    pub(super) fn resume(&mut self, op: &Op) -> Look {
         let mut woken = None;
         for (_, entry) in self.cut.on(op.object) {
             match entry.op.kind {
-                Kind::Await => break,
+                Kind::Resume => break,
                 Kind::Abort => woken = Some(because::ABORTED),
                 _ => woken = woken.or(Some(because::WOKEN)),
             }

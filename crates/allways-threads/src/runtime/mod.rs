@@ -16,6 +16,7 @@ pub(crate) mod fiber;
 pub(crate) mod gate;
 pub(crate) mod log;
 pub(crate) mod names;
+pub(crate) mod network;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod rules;
@@ -26,9 +27,11 @@ use allways::{Cause, Error};
 use awaits::{Awaited, Role};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
-use names::{Names, Own};
+use names::{Names, Own, Register, Site};
+use network::{Called, Faults};
 use op::{Kind, NONE, Op};
 use rules::{Can, Known, Look, Rules, Sender, Touching};
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
 use std::ptr::null_mut;
@@ -56,10 +59,12 @@ pub(crate) struct Made {
     pub initial: Option<u64>,
     /// Of a channel: its senders, in the order in which they are looked at.
     pub senders: Vec<Sender>,
+    /// Those who may receive from it, if there may be several, and the events that it took to make them.
+    pub receivers: Vec<(u32, Vec<u32>)>,
+    pub called: Option<Called>,
 }
 
 /// Threads and objects.
-#[derive(Default)]
 pub(crate) struct Population {
     pub names: Names,
     pub threads: Vec<Box<Thread>>,
@@ -82,6 +87,10 @@ impl Known for Population {
 
     fn senders(&self, channel: u32) -> &[Sender] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
+    }
+
+    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+        self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
     }
 
     fn awaited(&self, list: u64) -> &[u32] {
@@ -127,6 +136,11 @@ pub(crate) struct Runtime {
     pub scopes: Vec<(usize, u32)>,
     /// What the run has made for places that outlive it.
     kept: Vec<Kept>,
+    /// The places of lazy values, in the order in which they were needed.
+    lazies: Vec<usize>,
+    /// What belongs to the run as a whole.
+    belongings: Vec<Box<dyn Any>>,
+    pub faults: Faults,
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
@@ -260,11 +274,16 @@ fn outside(op: &Op) -> ! {
 }
 
 impl Runtime {
-    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize) -> Self {
+    pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
         Runtime {
             mains,
             epoch: 0,
-            population: Population::default(),
+            population: Population {
+                names: Names::new(register),
+                threads: Vec::new(),
+                made: Vec::new(),
+                awaited: Awaited::default(),
+            },
             log: Log::default(),
             touching: Touching::default(),
             present: Vec::new(),
@@ -283,6 +302,9 @@ impl Runtime {
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
+            lazies: Vec::new(),
+            belongings: Vec::new(),
+            faults: Faults::default(),
             clocks: Vec::new(),
             has_time_passed: false,
         }
@@ -408,6 +430,8 @@ impl Runtime {
         made.at = Some(at);
         made.initial = initial;
         made.senders.clear();
+        made.receivers.clear();
+        made.called = None;
         self.made.push(object);
         object
     }
@@ -424,10 +448,12 @@ impl Runtime {
         part
     }
 
-    /// A new sender of a channel, so many copies away from the first.
-    pub fn add_sender(&mut self, channel: u32, object: u32, copies: u32) {
+    /// A new sender of a channel, copied from another one or the first.
+    pub fn add_sender(&mut self, channel: u32, object: u32, copied: Option<u32>) {
         let made_after = self.frontier(self.running);
         let senders = &mut self.population.made[channel as usize].senders;
+        let from = senders.iter().find(|other| Some(other.object) == copied);
+        let copies = from.map_or(0, |from| from.copies + 1);
         let at = senders.partition_point(|other| (other.copies, other.object) < (copies, object));
         senders.insert(at, Sender { object, copies, made_after });
     }
@@ -451,19 +477,29 @@ impl Runtime {
         }
     }
 
-    /// Somebody may change an atomic without an event, since nobody else has it.
-    pub fn lose_sight_of(&mut self, object: u32) {
-        self.population.made[object as usize].initial = None;
+    /// Another object in place of one that was changed without an event, since nobody else has it.
+    pub fn remake(&mut self, object: u32) -> u32 {
+        let Made { what, at, .. } = self.population.made[object as usize];
+        self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
     /// What an event took is given back, in the event at hand.
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_repeating || self.is_ending {
+        if self.is_ending {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
+        if self.has_time_passed {
+            // Whoever takes it comes after that.
+            let last = self.lived_by(self.running);
+            let clock = &mut self.log.entries[last as usize].clock;
+            *clock = thread.clock.max(*clock);
+        }
+        if self.is_repeating {
+            return;
+        }
         let last = self.log.last_of(self.running);
         self.log.release(taken, last, &thread.came_after, self.event);
     }
@@ -476,8 +512,11 @@ impl Runtime {
         let last = self.lived_by(thread);
         let joined = &mut self.population.threads[thread as usize];
         joined.is_joined = true;
+        let clock = joined.clock;
         let theirs = std::mem::take(&mut joined.came_after);
-        let came_after = &mut self.running_thread().came_after;
+        let running = self.running_thread();
+        running.clock = running.clock.max(clock);
+        let came_after = &mut running.came_after;
         came_after.extend_from_slice(&theirs);
         came_after.extend(Some(last).filter(|&last| last != NONE));
         self.population.threads[thread as usize].came_after = theirs;
@@ -490,14 +529,45 @@ impl Runtime {
             && self.population.threads[self.running as usize].came_after.is_empty()
     }
 
+    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
+    ///
+    /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
+    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
+        let which = self.lazies.iter().position(|&other| other == place);
+        let which = which.unwrap_or_else(|| {
+            self.lazies.push(place);
+            self.lazies.len() - 1
+        });
+        match self.population.names.lazies() {
+            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
+            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
+        }
+    }
+
+    /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+        let which = self.lazies.iter().position(|&other| other == place)?;
+        self.population.names.move_lazies();
+        // There is nothing at this place now, and another one may come to it.
+        self.lazies[which] = 0;
+        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
+        let (_, value, free) = self.kept.swap_remove(kept);
+        let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
+        (!is_broken).then_some((value, free))
+    }
+
     /// The object at a place that outlives the run.
     pub fn made_at(
         &mut self,
-        place: usize,
+        site: Site,
         what: &'static str,
         at: &'static Location<'static>,
     ) -> u32 {
-        let object = self.population.names.placed(place);
+        let object = self.population.names.placed(site);
+        self.made_as(object, what, at)
+    }
+
+    fn made_as(&mut self, object: u32, what: &'static str, at: &'static Location<'static>) -> u32 {
         if object as usize >= self.population.made.len() {
             self.population.made.resize(object as usize + 1, Made::default());
         }
@@ -522,6 +592,7 @@ impl Runtime {
     }
 
     fn free_kept(&mut self, is_broken: bool) {
+        self.belongings.clear();
         for (_, value, free) in std::mem::take(&mut self.kept) {
             if !is_broken {
                 // Safety: whoever kept it said so.
@@ -537,8 +608,9 @@ impl Runtime {
     }
 
     /// Whether a thread has ended.
-    pub fn has_ended(&self, thread: u32) -> bool {
-        self.is_stored(self.population.names.own(thread, Own::End))
+    pub fn has_ended(&mut self, thread: u32) -> bool {
+        let object = self.population.names.own(thread, Own::End);
+        self.is_stored(object)
     }
 
     /// Whether something was stored in an object.
@@ -552,12 +624,6 @@ impl Runtime {
             event = self.log.entries[event as usize].before;
         }
         event != NONE
-    }
-
-    /// The thread that runs looks at its clock. A loop that does so is not the same from round to round.
-    pub fn look_at_clock(&mut self) -> std::time::Duration {
-        self.running_thread().rounds.clear();
-        self.time()
     }
 
     /// The time of the thread that runs.
@@ -628,7 +694,9 @@ impl Runtime {
         let child = self.population.names.child(parent, index);
         let came_after = self.frontier(parent);
         self.create(child, (parent, process), name, &came_after, Some(job));
-        self.population.threads[child as usize].spawned_at = Some(at);
+        let clock = self.population.threads[parent as usize].clock;
+        let spawned = &mut self.population.threads[child as usize];
+        (spawned.spawned_at, spawned.clock) = (Some(at), clock);
         child
     }
 
@@ -716,6 +784,7 @@ impl Runtime {
         self.epoch += 1;
         self.made.clear();
         self.scopes.clear();
+        self.lazies.clear();
         self.clocks.clear();
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
@@ -869,6 +938,7 @@ impl Runtime {
                 let thread = &mut self.population.threads[number as usize];
                 thread.waits = Waits::Nothing;
                 thread.came_after.push(event);
+                thread.clock = thread.clock.max(entry.clock);
                 self.ready.push(number);
             }
         }
@@ -1006,20 +1076,40 @@ impl Runtime {
 
     /// What an object is called: what it is, and where it was made; which one, if several were made there.
     pub fn object_name(&self, object: u32) -> String {
+        let (only, one_of_many) = self.object_names(object);
+        let alone = only.filter(|_| self.alike(object).nth(1).is_none());
+        alone.unwrap_or(one_of_many)
+    }
+
+    /// What an object is called if it is the only one that was made there, if it was the first, and what it is called otherwise.
+    pub fn object_names(&self, object: u32) -> (Option<String>, String) {
         let made = self.population.made.get(object as usize);
-        let Some(Made { what, at: Some(at), .. }) = made else { return format!("object {object}") };
-        let alike = |&&other: &&u32| {
-            let made = &self.population.made[other as usize];
-            let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
-            made.at.is_some_and(here) && made.what == *what
-        };
-        let mut all = self.made.iter().filter(alike);
-        let which = all.clone().position(|&other| other == object);
-        let place = crate::words::place(at);
-        match (all.nth(1), which) {
-            (Some(_), Some(which)) => format!("{what} {which} of {place}"),
-            _ => format!("the {what} of {place}"),
+        if let Some(Made { what, called: Some(called), .. }) = made {
+            return (None, self.called(what, called));
         }
+        let Some(Made { what, at: Some(at), .. }) = made else {
+            return (None, format!("object {object}"));
+        };
+        let place = crate::words::place(at);
+        let only = format!("the {what} of {place}");
+        match self.alike(object).position(|other| other == object) {
+            None => (None, only),
+            Some(which) => ((which == 0).then_some(only), format!("{what} {which} of {place}")),
+        }
+    }
+
+    /// What is made where an object is made, in the order in which it was.
+    fn alike(&self, object: u32) -> impl Iterator<Item = u32> + '_ {
+        let made = &self.population.made;
+        let it = made.get(object as usize).and_then(|made| Some((made.what, made.at?)));
+        let is_alike = move |&other: &u32| {
+            it.is_some_and(|(what, at)| {
+                let other = &made[other as usize];
+                let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
+                other.at.is_some_and(here) && other.what == what
+            })
+        };
+        self.made.iter().copied().filter(is_alike)
     }
 }
 

@@ -62,10 +62,14 @@ pub(crate) enum Kind {
     TryReceive,
     /// The same, or has waited long enough.
     ReceiveOrLate,
+    /// Begins to wait for one who hands over, where somebody may try to.
+    Await,
     /// One of the senders of a channel is gone.
     DropSender,
     /// The receiver of a channel is gone.
     DropReceiver,
+    /// Asks whether anybody may receive from a channel.
+    LookForReceiver,
     /// Waits for a token.
     Park,
     /// Waits for a token, or long enough.
@@ -77,7 +81,7 @@ pub(crate) enum Kind {
     /// Goes round in a loop in which it only reads; goes on when something of what it read has changed.
     Spin,
     /// A task goes on: it was woken, or something has come that it awaits. The argument is the list of what that is.
-    Await,
+    Resume,
     /// Wakes a task.
     Wake,
     /// Wants a task to end.
@@ -123,7 +127,7 @@ impl Kind {
         )
     }
 
-    /// Whether it receives a message, if it succeeds.
+    /// Whether it receives from a channel, if there is something.
     pub fn receives(self) -> bool {
         matches!(self, Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate | Kind::PollReceive)
     }

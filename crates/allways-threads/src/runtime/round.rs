@@ -3,7 +3,7 @@
 //! A thread that waits for others by reading over and over would run for ever if it is always let go on. If between two reads at the same
 //! place of the source it has written nothing, and its stack and its registers are the same, bit by bit, then it is where it was, and as long as
 //! nothing of what it read has changed it will be there again. So it is held: to let it go on earlier adds nothing
-//! but more of the same. A loop that counts how often it has tried is not the same from round to round, and is not held.
+//! but more of the same. That it waits for some time on the way changes nothing, unless it looks at its clock. A loop that counts how often it has tried is not the same from round to round, and is not held.
 //!
 //! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
 //! that does not.
@@ -19,7 +19,14 @@ use std::panic::Location;
 #[derive(Default)]
 pub(crate) struct Rounds {
     reads: Vec<Read>,
+    /// The clock of the thread when it looked there last.
+    clock: u64,
+    /// What the stack is like at the read that is about to be made, if it was looked at.
+    next: Option<u64>,
 }
+
+/// So many different stacks are remembered for a place of the source: a round may come there more than once.
+const MOST_STACKS: usize = 4;
 
 struct Read {
     at: &'static Location<'static>,
@@ -48,33 +55,44 @@ fn may_only_read(kind: Kind) -> bool {
             | Kind::SendQueued
             | Kind::PollReceive
             | Kind::PollClosed
+            | Kind::ReceiveOrLate
     )
 }
 
 impl Rounds {
     pub fn clear(&mut self) {
         self.reads.clear();
+        self.clock = 0;
     }
 
-    /// The last time that a thread did what it is about to do, if it has written nothing since.
+    /// The thread looks at its clock: if time has passed since it did so before, it is not where it was.
+    pub fn look_at_clock(&mut self, clock: u64) {
+        if self.clock != clock {
+            self.reads.clear();
+            self.clock = clock;
+        }
+    }
+
+    /// The times that a thread did what it is about to do, if it has written nothing since.
     #[inline]
-    fn last(
+    fn all(
         &mut self,
         object: u32,
         kind: Kind,
         at: &'static Location<'static>,
-    ) -> Option<&mut Read> {
-        let is_it = |read: &&mut Read| {
+    ) -> impl Iterator<Item = &mut Read> {
+        let is_it = move |read: &&mut Read| {
             std::ptr::eq(read.at, at) && read.object == object && read.kind == kind
         };
-        self.reads.iter_mut().find(is_it)
+        self.reads.iter_mut().filter(is_it)
     }
 
     /// A thread has done something.
     #[inline]
     pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) {
+        let stack = self.next.take();
         // A task that has let others go first is where it was.
-        let yields = entry.op.kind == Kind::Await && entry.value == because::ANY_TIME;
+        let yields = entry.op.kind == Kind::Resume && entry.value == because::ANY_TIME;
         if entry.op.kind == Kind::Spin || yields {
             return;
         }
@@ -82,9 +100,18 @@ impl Rounds {
             return self.reads.clear();
         }
         let Op { at, object, kind, .. } = entry.op;
-        match self.last(object, kind, at) {
-            Some(read) => read.event = event,
-            None => self.reads.push(Read { at, object, kind, event, stack: None }),
+        if let Some(read) = self.all(object, kind, at).find(|read| read.stack == stack) {
+            read.event = event;
+            return;
+        }
+        let read = Read { at, object, kind, event, stack };
+        match self.all(object, kind, at).count() < MOST_STACKS {
+            true => self.reads.push(read),
+            false => {
+                if let Some(oldest) = self.all(object, kind, at).min_by_key(|read| read.event) {
+                    *oldest = read;
+                }
+            }
         }
     }
 }
@@ -138,12 +165,17 @@ extern "sysv64" fn look(
     let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
     let base = thread.base;
-    let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
+    let rounds = &mut thread.rounds;
+    rounds.next = None;
+    if rounds.all(object, kind, at).next().is_none() {
+        return NONE;
+    }
     // Safety: registers and stack are there from `from` to the base of the stack of the thread that runs.
     let now = unsafe { hash(from, base) };
-    let is_same = read.stack.replace(now) == Some(now);
+    rounds.next = Some(now);
+    let same = rounds.all(object, kind, at).find(|read| read.stack == Some(now));
     // A run that is repeated goes as it went, whatever the stack looks like.
-    known.unwrap_or(if is_same { read.event } else { NONE })
+    known.unwrap_or(same.map_or(NONE, |read| read.event))
 }
 
 /// A hash of words in memory.

@@ -11,7 +11,9 @@
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
-//!   is the same message. That nothing is there to be received is known from the place and from a sender that is there; that nothing will be, from all.
+//!   is the same message. That nothing is there to be received is known from the place and from a sender that is there; that nothing will be, from
+//!   all. That somebody is there to receive it is known from one who is; that nobody is, from all who were. Where somebody tries to hand over a message,
+//!   beginning to wait for it is a step of its own, and writes the order of receives.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //! - Tokens given to a parked thread commute: it has one or none. That it takes it writes it.
 //! - When [tasks](super::awaits) go on, and who gets what they [queue](super::gate) for, is written down elsewhere.
@@ -100,14 +102,16 @@ fn keep(known: &mut Vec<Footprint>, object: u32, footprint: Footprint) -> Footpr
 
 /// What is known of objects beside what has happened to them.
 pub(crate) trait Known {
-    /// What an atomic was made with; `None` if it has been changed since, unseen.
+    /// What an atomic was made with, if that is known; one if a cell that is written once was made full.
     fn initial(&self, object: u32) -> Option<u64>;
-    /// Whether giving this mutex back is a step of its own.
+    /// Whether giving this mutex back is a step of its own, or beginning to wait for a message from this channel.
     fn is_tried(&self, object: u32) -> bool;
     /// A part of an object, which is an object of its own.
     fn part(&mut self, object: u32, part: u64) -> u32;
     /// The senders of a channel, in the order in which they are looked at.
     fn senders(&self, channel: u32) -> &[Sender];
+    /// Those who may receive from it, if there may be several: which objects they are, and the events that it took to make them.
+    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)];
     /// What a task awaits: see [`Awaited`](super::awaits::Awaited).
     fn awaited(&self, list: u64) -> &[u32];
 }
@@ -174,13 +178,19 @@ impl<K: Known> Rules<'_, K> {
                 let receiver = self.known.part(object, part::RECEIVER);
                 self.writes(receiver)
             }
+            Kind::Await => {
+                let head = self.known.part(object, part::HEAD);
+                let footprint = self.touching.write(head);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+            Kind::LookForReceiver => self.look_for_receiver(op),
             Kind::Park | Kind::ParkOrLate => self.park(op),
             Kind::Choose => {
                 let footprint = self.touching.nothing();
                 can(Can { alternatives: op.argument as u32, ..simple(footprint) })
             }
             Kind::Spin => self.spin(thread, op),
-            Kind::Await => self.awaits(op),
+            Kind::Resume => self.resume(op),
             // Who wakes first makes no difference; a task that goes on writes.
             Kind::Wake | Kind::Abort => self.reads(object),
             Kind::Acquire => self.acquire(op),
@@ -332,8 +342,14 @@ impl<K: Known> Rules<'_, K> {
     }
 
     fn once(&mut self, op: &Op) -> Look {
-        let began = |entry: &Entry| entry.op.kind == Kind::Once && entry.succeeded;
+        let began = |entry: &Entry| {
+            entry.op.kind == Kind::Once && entry.succeeded && entry.op.argument == op.argument
+        };
         match self.cut.on(op.object).find(|(_, entry)| began(entry)) {
+            None if self.known.initial(op.object) == Some(1) => {
+                let footprint = self.touching.read(op.object);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
             None => self.writes(op.object),
             Some((event, entry)) => match self.cut.released(entry) {
                 None => Look::Hindered(event),
@@ -370,20 +386,58 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
+    /// One who may receive from a channel; or all who might, if they are gone.
+    fn receiver(&mut self, channel: u32) -> Result<u32, Vec<u32>> {
+        let is_gone = |cut: Cut<'_>, receiver: u32| cut.on(receiver).next().is_some();
+        let mut gone = Vec::new();
+        let several = self.known.receivers(channel);
+        for (receiver, made) in several {
+            if !made.iter().any(|&event| self.cut.lacks(event)) {
+                if !is_gone(self.cut, *receiver) {
+                    return Ok(*receiver);
+                }
+                gone.push(*receiver);
+            }
+        }
+        if several.is_empty() {
+            let receiver = self.known.part(channel, part::RECEIVER);
+            if !is_gone(self.cut, receiver) {
+                return Ok(receiver);
+            }
+            gone.push(receiver);
+        }
+        Err(gone)
+    }
+
+    fn look_for_receiver(&mut self, op: &Op) -> Look {
+        match self.receiver(op.object) {
+            Ok(receiver) => self.reads(receiver),
+            Err(gone) => {
+                let footprint = self.touching.footprints.intern(&[], &gone);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
+        }
+    }
+
     /// The channel of an operation that is linked to a part of it.
     fn send(&mut self, thread: u32, op: &Op) -> Look {
         let (channel, capacity) = (op.object, op.argument);
-        let receiver = self.known.part(channel, part::RECEIVER);
-        if self.cut.on(receiver).next().is_some() {
-            let footprint = self.touching.read(receiver);
-            return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
-        }
+        let receiver = match self.receiver(channel) {
+            Ok(receiver) => receiver,
+            Err(gone) => {
+                let footprint = self.touching.footprints.intern(&[], &gone);
+                return can(Can { succeeds: false, value: u64::MAX, ..simple(footprint) });
+            }
+        };
         let (sent, last) = self.count(channel, part::TAIL);
         let (received, _) = self.count(channel, part::HEAD);
         // One that hands over to a receiver is put where it is taken from.
         let room = capacity == u64::MAX || sent - received < capacity.max(1);
         let place = self.place(channel, sent, capacity);
         let tail = self.known.part(channel, part::TAIL);
+        if (capacity, op.kind) == (0, Kind::TrySend) {
+            return self.try_to_hand_over(channel, room.then_some(sent), [tail, place, receiver]);
+        }
         match (room, op.kind) {
             (true, _) => {
                 let footprint = self.touching.footprints.intern(&[tail, place], &[receiver]);
@@ -394,6 +448,29 @@ impl<K: Known> Rules<'_, K> {
                 can(Can { succeeds: false, value: sent, ..simple(footprint) })
             }
             (false, _) => self.hindered_by(last, thread),
+        }
+    }
+
+    /// One who tries to hand over a message does so if the receiver waits for it, and nobody else has.
+    fn try_to_hand_over(
+        &mut self,
+        channel: u32,
+        number: Option<u64>,
+        [tail, place, receiver]: [u32; 3],
+    ) -> Look {
+        let head = self.known.part(channel, part::HEAD);
+        let last = self.cut.on(head).next();
+        let waits = last.is_some_and(|(_, entry)| entry.op.kind == Kind::Await);
+        match number.filter(|_| waits) {
+            Some(value) => {
+                let footprint = self.touching.footprints.intern(&[tail, place], &[receiver, head]);
+                can(Can { value, ..simple(footprint) })
+            }
+            None => {
+                let touched = [tail, place, receiver, head];
+                let footprint = self.touching.footprints.intern(&[], &touched);
+                can(Can { succeeds: false, ..simple(footprint) })
+            }
         }
     }
 
@@ -421,7 +498,11 @@ impl<K: Known> Rules<'_, K> {
                 self.hindered_by(last, thread)
             }
             _ => {
-                let footprint = self.touching.footprints.intern(&[], &touched);
+                // One who has said that it waits does not any more.
+                let waits = capacity == 0 && op.kind != Kind::TryReceive;
+                let written = usize::from(waits && self.known.is_tried(channel));
+                let (written, read) = touched.split_at(written);
+                let footprint = self.touching.footprints.intern(written, read);
                 let value = if is_over { u64::MAX } else { received };
                 can(Can { succeeds: false, value, ..simple(footprint) })
             }
@@ -500,12 +581,17 @@ impl<K: Known> Rules<'_, K> {
             Kind::Receive
             | Kind::TryReceive
             | Kind::ReceiveOrLate
+            | Kind::Await
             | Kind::PollReceive
             | Kind::Release
             | Kind::ReleaseAll => self.known.part(op.object, part::HEAD),
             Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
             Kind::Leave => self.known.part(op.object, part::LEFT),
-            Kind::Choose | Kind::Spin | Kind::Acquired | Kind::PollClosed => NONE,
+            Kind::Choose
+            | Kind::Spin
+            | Kind::LookForReceiver
+            | Kind::Acquired
+            | Kind::PollClosed => NONE,
             _ => op.object,
         }
     }

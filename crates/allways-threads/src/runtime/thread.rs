@@ -69,6 +69,8 @@ pub(crate) struct Thread {
     /// In nanoseconds.
     pub clock: u64,
     pub role: Role,
+    /// What stands for the task that it is, and for its end.
+    pub task: Option<[u32; 2]>,
     /// What it awaits, if it polls a future.
     pub awaiting: Awaiting,
     /// The futures that wait for some time. Each keeps its place as long as it waits.
@@ -104,6 +106,7 @@ impl Default for Thread {
             has_lost_locals: false,
             clock: 0,
             role: Role::Thread,
+            task: None,
             awaiting: Awaiting::default(),
             sleepers: Vec::new(),
             job: None,
@@ -166,7 +169,7 @@ impl Thread {
         self.came_after.clear();
         self.rounds.clear();
         self.locals.clear();
-        (self.role, self.awaiting) = (Role::Thread, Awaiting::default());
+        (self.role, self.task, self.awaiting) = (Role::Thread, None, Awaiting::default());
         self.sleepers.clear();
     }
 }

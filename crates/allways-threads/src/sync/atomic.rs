@@ -147,11 +147,7 @@ macro_rules! atomic {
 
             #[inline]
             pub fn get_mut(&mut self) -> &mut $type {
-                if let Some(object) = self.handle.controlled()
-                    && let Some(runtime) = current()
-                {
-                    runtime.lose_sight_of(object);
-                }
+                self.handle.renew();
                 self.inner.get_mut()
             }
 

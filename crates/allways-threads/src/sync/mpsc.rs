@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::runtime::op::Kind;
-use crate::runtime::{Waits, current, wait};
+use crate::runtime::{Granted, Waits, current, wait};
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
@@ -14,7 +14,7 @@ pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, 
 
 /// A channel of a check.
 pub(crate) struct Channel<T> {
-    pub handle: Handle,
+    pub(crate) handle: Handle,
     /// [`u64::MAX`] if there is no limit.
     capacity: u64,
     queue: Mutex<Queue<T>>,
@@ -27,55 +27,49 @@ pub(crate) struct Queue<T> {
 }
 
 impl<T> Channel<T> {
-    pub fn queue(&self) -> MutexGuard<'_, Queue<T>> {
+    /// What it is, and how much it holds.
+    pub(crate) fn new(what: &'static str, capacity: u64, at: &'static Location<'static>) -> Self {
+        Channel::with_gate(what, capacity, None, at)
+    }
+
+    /// The same, maybe with room for so many messages only, for which those who send [queue](crate::runtime::gate).
+    fn with_gate(
+        what: &'static str,
+        capacity: u64,
+        room: Option<u64>,
+        at: &'static Location<'static>,
+    ) -> Self {
+        let handle = Handle::new(what, at, room);
+        let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
+        Channel { handle, capacity, queue }
+    }
+
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<T>> {
         // Nobody panics while it is locked.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The message that is next.
-    pub fn take(&self) -> Option<T> {
+    pub(crate) fn take(&self) -> Option<T> {
         let mut queue = self.queue();
         queue.received += 1;
         queue.messages.pop_front()
     }
-}
 
-/// What sends into a channel in a check.
-pub(crate) struct Sending<T> {
-    pub channel: Arc<Channel<T>>,
-    /// What stands for this sender.
-    own: Handle,
-    /// It is so many copies away from the first.
-    copies: u32,
-    /// Whether nobody has to know when it is gone.
-    pub is_done: bool,
-}
-
-impl<T> Sending<T> {
-    fn new(channel: Arc<Channel<T>>, copies: u32, at: &'static Location<'static>) -> Self {
-        let own = Handle::new("sender", at, None);
-        if let Some(runtime) = current() {
-            runtime.add_sender(channel.handle.object(), own.object(), copies);
-        }
-        Sending { channel, own, copies, is_done: false }
-    }
-
-    /// Another one for the same channel.
-    pub fn copy(&self, at: &'static Location<'static>) -> Self {
-        Sending::new(Arc::clone(&self.channel), self.copies + 1, at)
-    }
-
-    pub fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
-        let channel = &self.channel;
-        let granted = channel.handle.access(Kind::Send, channel.capacity, at);
+    pub(crate) fn send(
+        &self,
+        message: T,
+        at: &'static Location<'static>,
+    ) -> Result<(), SendError<T>> {
+        let granted = self.handle.access(Kind::Send, self.capacity, at);
         if !granted.succeeded() || granted.is_ending() {
             return Err(SendError(message));
         }
-        channel.queue().messages.push_back(message);
-        if channel.capacity == 0 {
+        self.queue().messages.push_back(message);
+        if self.capacity == 0 {
             let number = granted.value();
-            wait(Waits::Received { channel: channel.handle.object(), number }, at);
-            let mut queue = channel.queue();
+            wait(Waits::Received { channel: self.handle.object(), number }, at);
+            let mut queue = self.queue();
             if queue.received <= number
                 && let Some(message) = queue.messages.pop_back()
             {
@@ -85,8 +79,73 @@ impl<T> Sending<T> {
         Ok(())
     }
 
+    /// A message, or whether there will be none.
+    pub(crate) fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
+        if self.capacity == 0
+            && kind != Kind::TryReceive
+            && let Some(runtime) = current()
+            && runtime.population.names.is_tried(self.handle.object())
+        {
+            self.handle.access(Kind::Await, 0, at);
+        }
+        self.received(self.handle.access(kind, self.capacity, at))
+    }
+
+    /// The same if there is something. Whoever asks over and over waits until that has changed.
+    #[inline(always)]
+    pub(crate) fn poll(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.received(self.handle.read(Kind::TryReceive, self.capacity, at))
+    }
+
+    /// The same if it comes in time.
+    #[inline(always)]
+    pub(crate) fn receive_or_late(&self, at: &'static Location<'static>) -> Result<T, bool> {
+        self.received(self.handle.read(Kind::ReceiveOrLate, self.capacity, at))
+    }
+
+    fn received(&self, granted: Granted) -> Result<T, bool> {
+        if !granted.succeeded() || granted.is_ending() {
+            return Err(granted.is_ending() || granted.value() == u64::MAX);
+        }
+        self.take().ok_or(true)
+    }
+
+    /// Whether anybody may receive from it.
+    pub(crate) fn has_receiver(&self, at: &'static Location<'static>) -> bool {
+        self.handle.access(Kind::LookForReceiver, 0, at).succeeded()
+    }
+}
+
+/// What sends into a channel in a check.
+pub(crate) struct Sending<T> {
+    pub channel: Arc<Channel<T>>,
+    /// What stands for this sender.
+    own: Handle,
+    /// Whether nobody has to know when it is gone.
+    pub is_done: bool,
+}
+
+impl<T> Sending<T> {
+    fn new(channel: Arc<Channel<T>>, copied: Option<u32>, at: &'static Location<'static>) -> Self {
+        let own = Handle::new("sender", at, None);
+        if let Some(runtime) = current() {
+            runtime.add_sender(channel.handle.object(), own.object(), copied);
+        }
+        Sending { channel, own, is_done: false }
+    }
+
+    /// Another one for the same channel.
+    pub fn copy(&self, at: &'static Location<'static>) -> Self {
+        Sending::new(Arc::clone(&self.channel), Some(self.own.object()), at)
+    }
+
     fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
         let channel = &self.channel;
+        if channel.capacity == 0
+            && let Some(runtime) = current()
+        {
+            runtime.population.names.try_to_take(channel.handle.object());
+        }
         let granted = channel.handle.access(Kind::TrySend, channel.capacity, at);
         match granted.value() {
             _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
@@ -153,21 +212,9 @@ enum Either<A, B> {
 
 /// What receives from a channel in a check.
 pub(crate) struct Receiving<T> {
-    pub channel: Arc<Channel<T>>,
+    pub(crate) channel: Arc<Channel<T>>,
     /// Whether nothing is received any more but what was sent.
     pub is_closed: bool,
-}
-
-impl<T> Receiving<T> {
-    /// A message, or whether there will be none.
-    fn receive(&self, kind: Kind, at: &'static Location<'static>) -> Result<T, bool> {
-        let channel = &self.channel;
-        let granted = channel.handle.access(kind, channel.capacity, at);
-        if !granted.succeeded() || granted.is_ending() {
-            return Err(granted.is_ending() || granted.value() == u64::MAX);
-        }
-        channel.take().ok_or(true)
-    }
 }
 
 impl<T> Drop for Receiving<T> {
@@ -187,7 +234,8 @@ impl<T> Drop for Receiving<T> {
 }
 
 fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
-    made_with(capacity, None, at)
+    let channel = Arc::new(Channel::new("channel", capacity, at));
+    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel, is_closed: false })
 }
 
 /// A channel for tasks. If it has room for so many messages only, those who send [queue](crate::runtime::gate) for that.
@@ -195,18 +243,9 @@ pub(crate) fn for_tasks<T>(
     room: Option<usize>,
     at: &'static Location<'static>,
 ) -> (Sending<T>, Receiving<T>) {
-    made_with(u64::MAX, room.map(|room| room as u64), at)
-}
-
-fn made_with<T>(
-    capacity: u64,
-    room: Option<u64>,
-    at: &'static Location<'static>,
-) -> (Sending<T>, Receiving<T>) {
-    let handle = Handle::new("channel", at, room);
-    let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
-    let channel = Arc::new(Channel { handle, capacity, queue });
-    (Sending::new(Arc::clone(&channel), 0, at), Receiving { channel, is_closed: false })
+    let room = room.map(|room| room as u64);
+    let channel = Arc::new(Channel::with_gate("channel", u64::MAX, room, at));
+    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel, is_closed: false })
 }
 
 /// A channel without a limit.
@@ -251,7 +290,7 @@ impl<T> Sender<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
             Either::Real(real) => real.send(message),
-            Either::Led(led) => led.send(message, Location::caller()),
+            Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
 }
@@ -262,7 +301,7 @@ impl<T> SyncSender<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
             Either::Real(real) => real.send(message),
-            Either::Led(led) => led.send(message, Location::caller()),
+            Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
 
@@ -304,7 +343,7 @@ impl<T> Receiver<T> {
         match &self.inner {
             Either::Real(real) => real.recv(),
             Either::Led(led) => {
-                led.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
+                led.channel.receive(Kind::Receive, Location::caller()).map_err(|_| RecvError)
             }
         }
     }
@@ -314,9 +353,11 @@ impl<T> Receiver<T> {
         match &self.inner {
             Either::Real(real) => real.try_recv(),
             Either::Led(led) => {
-                led.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| match is_over {
-                    true => TryRecvError::Disconnected,
-                    false => TryRecvError::Empty,
+                led.channel.receive(Kind::TryReceive, Location::caller()).map_err(|is_over| {
+                    match is_over {
+                        true => TryRecvError::Disconnected,
+                        false => TryRecvError::Empty,
+                    }
                 })
             }
         }
@@ -327,17 +368,16 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match &self.inner {
             Either::Real(real) => real.recv_timeout(timeout),
-            Either::Led(led) => {
-                led.receive(Kind::ReceiveOrLate, Location::caller()).map_err(|is_over| {
-                    match (is_over, current()) {
-                        (false, Some(runtime)) => {
-                            runtime.pass(timeout);
-                            RecvTimeoutError::Timeout
-                        }
-                        _ => RecvTimeoutError::Disconnected,
+            Either::Led(led) => led
+                .channel
+                .receive(Kind::ReceiveOrLate, Location::caller())
+                .map_err(|is_over| match (is_over, current()) {
+                    (false, Some(runtime)) => {
+                        runtime.pass(timeout);
+                        RecvTimeoutError::Timeout
                     }
-                })
-            }
+                    _ => RecvTimeoutError::Disconnected,
+                }),
         }
     }
 

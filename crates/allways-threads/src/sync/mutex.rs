@@ -16,7 +16,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 /// assert_eq!(counter.into_inner().unwrap(), 2);
 /// ```
 pub struct Mutex<T: ?Sized> {
-    pub(super) handle: Handle,
+    pub(crate) handle: Handle,
     pub(super) inner: std::sync::Mutex<T>,
 }
 
@@ -48,6 +48,11 @@ impl<T> Mutex<T> {
         Mutex { handle, inner: std::sync::Mutex::new(value) }
     }
 
+    /// One that is called something else.
+    pub(crate) fn called(what: &'static str, value: T, at: &'static Location<'static>) -> Self {
+        Mutex { handle: Handle::new(what, at, None), inner: std::sync::Mutex::new(value) }
+    }
+
     /// What is in it.
     ///
     /// ```
@@ -76,14 +81,19 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         if self.handle.is_under_control() {
-            let granted = self.handle.access(Kind::Lock, 0, Location::caller());
-            return self.taken(granted.event(), granted.is_ending());
+            return self.lock_at(Location::caller());
         }
         let guard = |inner| MutexGuard { lock: self, inner: Some(inner), taken: NONE };
         match self.inner.lock() {
             Ok(inner) => Ok(guard(inner)),
             Err(poisoned) => Err(PoisonError::new(guard(poisoned.into_inner()))),
         }
+    }
+
+    /// The same for one of a check, by somebody who says where.
+    pub(crate) fn lock_at(&self, at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
+        let granted = self.handle.access(Kind::Lock, 0, at);
+        self.taken(granted.event(), granted.is_ending())
     }
 
     /// The guard of a thread that may take it.
@@ -186,7 +196,7 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.taken != NONE && self.inner.is_some() {
             self.give_back();
@@ -195,6 +205,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> MutexGuard<'_, T> {
+    #[cold]
     fn give_back(&mut self) {
         let Some(runtime) = current() else { return };
         if runtime.is_cleaning_up() {

@@ -8,11 +8,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
-/// Somebody has begun what is done once: does it, and says so.
+/// Somebody has begun what is done once: makes it, and says so. Only then may it be put where others see it.
 ///
 /// Where nothing shared is accessed on the way, it is one event.
-fn complete<R>(granted: Granted, op: Op, f: impl FnOnce() -> R) -> R {
-    let result = f();
+fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
+    let result = make();
     let Some(runtime) = current() else { return result };
     if granted.is_ending() || runtime.is_cleaning_up() {
         return result;
@@ -119,11 +119,9 @@ impl<T> OnceLock<T> {
         let op = Op { kind: Kind::Once, object: self.handle.object(), argument: 0, at };
         let granted = access(op);
         if granted.succeeded() {
-            complete(granted, op, || {
-                let value = f();
-                // While threads end it may have been written by one that was stopped.
-                let _ = self.inner.set(value);
-            });
+            let value = complete(granted, op, f);
+            // While threads end it may have been written by one that was stopped.
+            let _ = self.inner.set(value);
         }
         match self.inner.get() {
             Some(value) => value,
@@ -136,6 +134,7 @@ impl<T> OnceLock<T> {
     }
 
     pub fn take(&mut self) -> Option<T> {
+        self.handle.renew();
         self.inner.take()
     }
 }
@@ -150,7 +149,7 @@ impl<T> Default for OnceLock<T> {
 impl<T> From<T> for OnceLock<T> {
     #[track_caller]
     fn from(value: T) -> Self {
-        let handle = Handle::new("cell that is written once", Location::caller(), None);
+        let handle = Handle::new("cell that is written once", Location::caller(), Some(1));
         OnceLock { handle, inner: value.into() }
     }
 }
@@ -188,23 +187,31 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
         let Some(runtime) = current() else { return this.inner.get_or_init(&this.make) };
         let at = Location::caller();
         let place = std::ptr::from_ref(this).addr();
-        let object = runtime.made_at(place, "lazy value", at);
-        let op = Op { kind: Kind::Once, object, argument: 0, at };
+        let (object, argument) = runtime.lazy(place, at);
+        let op = Op { kind: Kind::Once, object, argument, at };
         let granted = access(op);
         if granted.succeeded() {
-            complete(granted, op, || {
-                let value: Box<T> = Box::new((this.make)());
-                if let Some(runtime) = current() {
-                    // Safety: `keep` gives it back to `free` at the end of the run.
-                    unsafe { runtime.keep(place, Box::into_raw(value).cast(), free::<T>) };
-                }
-            });
+            let value: Box<T> = Box::new(complete(granted, op, &this.make));
+            if let Some(runtime) = current() {
+                // Safety: `keep` gives it back to `free` at the end of the run.
+                unsafe { runtime.keep(place, Box::into_raw(value).cast(), free::<T>) };
+            }
         }
         let kept = current().and_then(|runtime| runtime.kept(place));
         match kept {
             // Safety: it was made as a `T` for this place in this run, and lives as long as the run. Whoever has a reference to it is a thread of it.
             Some(kept) => unsafe { &*kept.cast::<T>() },
             None => this.inner.get_or_init(&this.make),
+        }
+    }
+}
+
+impl<T, F> Drop for LazyLock<T, F> {
+    fn drop(&mut self) {
+        let place = std::ptr::from_ref(self).addr();
+        if let Some((value, free)) = current().and_then(|runtime| runtime.drop_lazy(place)) {
+            // Safety: it was kept with what drops it.
+            unsafe { free(value) };
         }
     }
 }

@@ -21,7 +21,8 @@ use std::panic::Location;
 ///     thread.join().unwrap();
 /// })
 /// .check();
-/// assert!(outcome.violation.unwrap().property.contains("data race"));
+/// let cause = outcome.violation.unwrap().cause;
+/// assert_eq!(cause, allways::Cause::Trouble(allways::Trouble::DataRace));
 /// ```
 ///
 /// Outside of a check it is a mutex that nobody waits for: access at the same time panics.

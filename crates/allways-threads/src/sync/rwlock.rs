@@ -31,7 +31,7 @@ pub struct RwLock<T: ?Sized> {
 #[must_use = "if unused the lock is given back at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     inner: std::sync::RwLockReadGuard<'a, T>,
-    end: End,
+    _end: End,
 }
 
 /// Keeps all others out of a [`RwLock`].
@@ -44,81 +44,81 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 #[must_use = "if unused the lock is given back at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     inner: std::sync::RwLockWriteGuard<'a, T>,
-    end: End,
+    _end: End,
 }
 
 /// Gives a lock back. It comes to its end after the guard of `std`, and nobody else runs in between.
 struct End {
     handle: Handle,
-    kind: Kind,
+    /// The event that took it.
     taken: u32,
-    at: &'static Location<'static>,
-}
-
-impl End {
-    fn new(handle: Handle, kind: Kind, taken: u32, at: &'static Location<'static>) -> Self {
-        End { handle, kind, taken, at }
-    }
 }
 
 impl Drop for End {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.taken == NONE {
-            return;
+        if self.taken != NONE {
+            self.give_back();
         }
-        match current() {
-            Some(runtime) if runtime.is_cleaning_up() => runtime.release(self.taken),
-            Some(_) => {
-                self.handle.access(self.kind, u64::from(self.taken), self.at);
-            }
-            None => {}
+    }
+}
+
+impl End {
+    #[cold]
+    fn give_back(&self) {
+        let Some(runtime) = current() else { return };
+        if runtime.is_cleaning_up() {
+            return runtime.release(self.taken);
         }
+        let taken = runtime.log.entries[self.taken as usize].op;
+        let kind = match taken.kind {
+            Kind::Write | Kind::TryWrite => Kind::EndWrite,
+            _ => Kind::EndRead,
+        };
+        self.handle.access(kind, u64::from(self.taken), taken.at);
     }
 }
 
 /// What `std` gave, with what gives it back.
 macro_rules! guarded {
-    ($self:ident, $std:ident, $try:ident, $guard:ident, $kind:ident, $end:ident) => {{
-        let at = Location::caller();
+    ($self:ident, $std:ident, $try:ident, $guard:ident, $kind:ident) => {{
         if $self.handle.is_under_control() {
-            let granted = $self.handle.access(Kind::$kind, 0, at);
-            let end = || End::new($self.handle, Kind::$end, granted.event(), at);
+            let granted = $self.handle.access(Kind::$kind, 0, Location::caller());
+            let end = || End { handle: $self.handle, taken: granted.event() };
             return match $self.inner.$try() {
-                Ok(inner) => Ok($guard { inner, end: end() }),
+                Ok(inner) => Ok($guard { inner, _end: end() }),
                 Err(TryLockError::Poisoned(poisoned)) => {
-                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
                 }
                 Err(TryLockError::WouldBlock) => $self.at_the_end(),
             };
         }
-        let end = || End::new($self.handle, Kind::$end, NONE, at);
+        let end = || End { handle: $self.handle, taken: NONE };
         match $self.inner.$std() {
-            Ok(inner) => Ok($guard { inner, end: end() }),
+            Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(poisoned) => {
-                Err(PoisonError::new($guard { inner: poisoned.into_inner(), end: end() }))
+                Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
             }
         }
     }};
 }
 
 macro_rules! tried {
-    ($self:ident, $try:ident, $guard:ident, $kind:ident, $end:ident) => {{
-        let at = Location::caller();
+    ($self:ident, $try:ident, $guard:ident, $kind:ident) => {{
         let mut taken = NONE;
         if $self.handle.is_under_control() {
-            let granted = $self.handle.read(Kind::$kind, 0, at);
+            let granted = $self.handle.read(Kind::$kind, 0, Location::caller());
             if !granted.succeeded() {
                 return Err(TryLockError::WouldBlock);
             }
             taken = granted.event();
         }
-        let end = || End::new($self.handle, Kind::$end, taken, at);
+        let end = || End { handle: $self.handle, taken };
         match $self.inner.$try() {
-            Ok(inner) => Ok($guard { inner, end: end() }),
+            Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
             Err(TryLockError::Poisoned(poisoned)) => {
-                let guard = $guard { inner: poisoned.into_inner(), end: end() };
+                let guard = $guard { inner: poisoned.into_inner(), _end: end() };
                 Err(TryLockError::Poisoned(PoisonError::new(guard)))
             }
         }
@@ -142,24 +142,24 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        guarded!(self, read, try_read, RwLockReadGuard, Read, EndRead)
+        guarded!(self, read, try_read, RwLockReadGuard, Read)
     }
 
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        guarded!(self, write, try_write, RwLockWriteGuard, Write, EndWrite)
+        guarded!(self, write, try_write, RwLockWriteGuard, Write)
     }
 
     #[track_caller]
     #[inline(always)]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        tried!(self, try_read, RwLockReadGuard, TryRead, EndRead)
+        tried!(self, try_read, RwLockReadGuard, TryRead)
     }
 
     #[track_caller]
     #[inline(always)]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        tried!(self, try_write, RwLockWriteGuard, TryWrite, EndWrite)
+        tried!(self, try_write, RwLockWriteGuard, TryWrite)
     }
 
     pub fn is_poisoned(&self) -> bool {

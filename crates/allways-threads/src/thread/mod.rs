@@ -6,6 +6,7 @@ mod scoped;
 pub use local::{AccessError, LocalKey};
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 
+use crate::handle::Handle as Object;
 use crate::runtime::fiber::Job;
 use crate::runtime::names::Own;
 use crate::runtime::op::{Kind, NONE, Op};
@@ -80,6 +81,7 @@ impl<T> Handle<T> {
         }
     }
 
+    #[inline(always)]
     fn is_finished(&self, at: &'static Location<'static>) -> bool {
         match self {
             Handle::Real(real) => real.is_finished(),
@@ -88,7 +90,7 @@ impl<T> Handle<T> {
                 // Whether it has ended matters now, so its end has to be an event.
                 runtime.population.names.watch(*thread);
                 let object = runtime.population.names.own(*thread, Own::End);
-                access(Op { kind: Kind::Load, object, argument: 0, at });
+                Object::of(runtime, object).read(Kind::Load, 0, at);
                 in_check().is_none_or(|runtime| runtime.has_ended(*thread))
             }
         }
@@ -108,6 +110,7 @@ impl<T> JoinHandle<T> {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn is_finished(&self) -> bool {
         self.inner.is_finished(Location::caller())
     }
@@ -303,7 +306,8 @@ impl Thread {
                 let Some(runtime) = in_check() else { return };
                 let object = runtime.population.names.own(*thread, Own::Token);
                 let at = Location::caller();
-                access(Op { kind: Kind::Unpark, object, argument: 0, at });
+                let argument = u64::from(*thread);
+                access(Op { kind: Kind::Unpark, object, argument, at });
             }
         }
     }

@@ -50,6 +50,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn is_finished(&self) -> bool {
         match &self.inner {
             Scoped::Real(real) => real.is_finished(),

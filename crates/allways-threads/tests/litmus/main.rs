@@ -2,13 +2,15 @@
 
 mod popl;
 mod schedules;
+mod together;
 mod trouble;
 
 use allways::{Engine, Options, Outcome, Reduction};
 use allways_threads::Program;
 
+/// Explores a program alone, with a reduction.
 pub fn explore(main: impl Fn() + Send + Sync + 'static, reduction: Reduction) -> Outcome {
-    let options = Options { engine: Engine::Dpor, reduction, ..Options::default() };
+    let options = Options { engine: Engine::Dpor, reduction, threads: 1, ..Options::default() };
     Program::new(main).try_check(&options).unwrap()
 }
 

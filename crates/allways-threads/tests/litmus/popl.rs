@@ -16,101 +16,115 @@ fn threads<S: Send + Sync + 'static>(n: usize, shared: S, body: fn(&S, usize)) {
     all.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
+pub fn writers_threads(n: usize) {
+    threads(n, AtomicUsize::new(0), |x, id| x.store(id, SeqCst));
+}
+
 fn writers(n: usize) -> u64 {
-    executions(move || threads(n, AtomicUsize::new(0), |x, id| x.store(id, SeqCst)))
+    executions(move || writers_threads(n))
+}
+
+pub fn readers_threads(n: usize) {
+    threads(n + 1, AtomicUsize::new(0), |x, id| match id {
+        0 => x.store(1, SeqCst),
+        _ => {
+            x.load(SeqCst);
+        }
+    });
 }
 
 fn readers(n: usize) -> u64 {
-    executions(move || {
-        threads(n + 1, AtomicUsize::new(0), |x, id| match id {
-            0 => x.store(1, SeqCst),
-            _ => {
-                x.load(SeqCst);
-            }
-        });
-    })
+    executions(move || readers_threads(n))
 }
 
 fn array(n: usize) -> Vec<AtomicUsize> {
     (0..n).map(|_| AtomicUsize::new(0)).collect()
 }
 
+pub fn last_zero_threads(n: usize) {
+    threads(n + 1, array(n + 1), |array, id| match id {
+        0 => {
+            let mut i = array.len() - 1;
+            while array[i].load(SeqCst) != 0 {
+                i -= 1;
+            }
+        }
+        j => {
+            let before = array[j - 1].load(SeqCst);
+            array[j].store(before + 1, SeqCst);
+        }
+    });
+}
+
 fn last_zero(n: usize) -> u64 {
-    executions(move || {
-        threads(n + 1, array(n + 1), |array, id| match id {
-            0 => {
-                let mut i = array.len() - 1;
-                while array[i].load(SeqCst) != 0 {
-                    i -= 1;
-                }
+    executions(move || last_zero_threads(n))
+}
+
+pub fn indexer_threads(n: usize) {
+    const SIZE: usize = 128;
+    const MAX: usize = 4;
+    threads(n, array(SIZE), |table, id| {
+        for m in 1..=MAX {
+            let w = m * 11 + id;
+            let mut h = (w * 7) % SIZE;
+            while table[h].compare_exchange(0, w, SeqCst, SeqCst).is_err() {
+                h = (h + 1) % SIZE;
             }
-            j => {
-                let before = array[j - 1].load(SeqCst);
-                array[j].store(before + 1, SeqCst);
-            }
-        });
-    })
+        }
+    });
 }
 
 fn indexer(n: usize) -> u64 {
-    const SIZE: usize = 128;
-    const MAX: usize = 4;
-    executions(move || {
-        threads(n, array(SIZE), |table, id| {
-            for m in 1..=MAX {
-                let w = m * 11 + id;
-                let mut h = (w * 7) % SIZE;
-                while table[h].compare_exchange(0, w, SeqCst, SeqCst).is_err() {
-                    h = (h + 1) % SIZE;
-                }
-            }
-        });
-    })
+    executions(move || indexer_threads(n))
 }
 
-fn filesystem(n: usize) -> u64 {
+pub fn filesystem_threads(n: usize) {
     const BLOCKS: usize = 26;
     const INODES: usize = 32;
     struct Disk {
         inodes: Vec<Mutex<usize>>,
         blocks: Vec<Mutex<bool>>,
     }
-    executions(move || {
-        let disk = Disk {
-            inodes: (0..INODES).map(|_| Mutex::new(0)).collect(),
-            blocks: (0..BLOCKS).map(|_| Mutex::new(false)).collect(),
-        };
-        threads(n, disk, |disk, id| {
-            let i = id % INODES;
-            let mut inode = disk.inodes[i].lock().unwrap();
-            if *inode == 0 {
-                let mut b = (i * 2) % BLOCKS;
-                loop {
-                    let mut busy = disk.blocks[b].lock().unwrap();
-                    if !*busy {
-                        *busy = true;
-                        *inode = b + 1;
-                        break;
-                    }
-                    drop(busy);
-                    b = (b + 1) % BLOCKS;
+    let disk = Disk {
+        inodes: (0..INODES).map(|_| Mutex::new(0)).collect(),
+        blocks: (0..BLOCKS).map(|_| Mutex::new(false)).collect(),
+    };
+    threads(n, disk, |disk, id| {
+        let i = id % INODES;
+        let mut inode = disk.inodes[i].lock().unwrap();
+        if *inode == 0 {
+            let mut b = (i * 2) % BLOCKS;
+            loop {
+                let mut busy = disk.blocks[b].lock().unwrap();
+                if !*busy {
+                    *busy = true;
+                    *inode = b + 1;
+                    break;
                 }
+                drop(busy);
+                b = (b + 1) % BLOCKS;
             }
-        });
-    })
+        }
+    });
+}
+
+fn filesystem(n: usize) -> u64 {
+    executions(move || filesystem_threads(n))
+}
+
+pub fn locked_threads(n: usize, times: usize) {
+    let counter = Arc::new(Mutex::new(0));
+    let spawn = |_| {
+        let counter = Arc::clone(&counter);
+        thread::spawn(move || (0..times).for_each(|_| *counter.lock().unwrap() += 1))
+    };
+    let all: Vec<_> = (0..n).map(spawn).collect();
+    all.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(*counter.lock().unwrap(), n * times);
 }
 
 fn locked(n: usize, times: usize) -> u64 {
-    executions(move || {
-        let counter = Arc::new(Mutex::new(0));
-        let spawn = |_| {
-            let counter = Arc::clone(&counter);
-            thread::spawn(move || (0..times).for_each(|_| *counter.lock().unwrap() += 1))
-        };
-        let all: Vec<_> = (0..n).map(spawn).collect();
-        all.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(*counter.lock().unwrap(), n * times);
-    })
+    executions(move || locked_threads(n, times))
 }
 
 #[test]

@@ -370,3 +370,28 @@ fn a_clock_that_is_hidden_is_noticed() {
     let error = program.try_check(&options).unwrap_err().to_string();
     assert!(error.contains("is not deterministic"), "{error}");
 }
+
+#[test]
+fn that_nobody_sees_who_drops_the_last_is_said() {
+    let program = allways_threads::Program::new(|| {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let shared = Arc::new(sender);
+        let spawn = |_| {
+            let (shared, own) = (Arc::clone(&shared), AtomicUsize::new(0));
+            thread::spawn(move || {
+                own.store(1, SeqCst);
+                drop(shared);
+                own.store(2, SeqCst);
+            })
+        };
+        let threads = [0, 1].map(spawn);
+        drop(shared);
+        assert!(receiver.recv().is_err());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    for reduction in [Reduction::None, Reduction::Source, Reduction::Optimal] {
+        let options = allways::Options { reduction, threads: 1, ..Default::default() };
+        let error = program.try_check(&options).unwrap_err().to_string();
+        assert!(error.contains("std Arc"), "{error}");
+    }
+}

@@ -39,7 +39,8 @@ use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation,
 use budget::Budget;
 use goals::GoalFound;
 use options::{Engine, Options, Search};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What an engine has found when it ends.
 #[derive(Default)]
@@ -397,8 +398,22 @@ fn confirmed<N: Node>(
     Ok((reads, Some(story)))
 }
 
-/// The most memory that this process has had, where the system tells.
+/// The most memory that this process has had, where the system tells. Many small checks ask once in a while.
 pub(crate) fn peak_memory() -> Option<u64> {
+    static LAST: Mutex<Option<(Instant, Option<u64>)>> = Mutex::new(None);
+    const FRESH: Duration = Duration::from_millis(20);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *last {
+        Some((when, known)) if when.elapsed() < FRESH => known,
+        _ => {
+            let now = peak_memory_now();
+            *last = Some((Instant::now(), now));
+            now
+        }
+    }
+}
+
+fn peak_memory_now() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

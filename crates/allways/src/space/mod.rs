@@ -131,10 +131,15 @@ pub(crate) enum Initial {
 /// What user code has cost.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Costs {
+    /// How often handlers ran to find out what a step does.
     pub handler_executions: u64,
+    /// How often they ran again for the determinism guard.
     pub guard_executions: u64,
+    /// How long they took.
     pub user_nanos: u64,
+    /// Distinct local states.
     pub local_states: u64,
+    /// Distinct messages, calls and timers.
     pub local_events: u64,
 }
 

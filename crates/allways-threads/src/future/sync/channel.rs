@@ -101,7 +101,7 @@ impl<T> Tx<T> {
     /// Sends into a channel without a limit.
     pub fn send(&self, message: T, at: &'static Location<'static>) -> Result<(), T> {
         match self {
-            Tx::Led(led) => led.send(message, at).map_err(|error| error.0),
+            Tx::Led(led) => led.channel.send(message, at).map_err(|error| error.0),
             Tx::Real(real) => {
                 let mut state = lock(&real.state);
                 if state.is_closed {

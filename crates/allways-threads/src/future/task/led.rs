@@ -58,7 +58,8 @@ pub(super) fn spawn<F: Future + 'static>(
     let end = runtime.make_part(task.object(), 0, "end of the task");
     let run = Run { future: RefCell::new(Some(future)), left, task: task.object(), end, at };
     let thread = runtime.spawn(None, at, Rc::new(run));
-    runtime.population.threads[thread as usize].role = Role::Task;
+    let record = &mut runtime.population.threads[thread as usize];
+    (record.role, record.task) = (Role::Task, Some([task.object(), end]));
     Led { task, thread, end, packet, is_taken: false, registration: Registration::NONE, at }
 }
 

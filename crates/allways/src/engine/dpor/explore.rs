@@ -10,8 +10,8 @@ use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{First, Machine, Performed, Transition};
 use crate::error::Error;
 use crate::outcome::{Bound, Statistics};
-use crate::trace::order::{Order, Touch};
-use std::sync::atomic::Ordering::Relaxed;
+use crate::trace::order::{Order, Touch, insert};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
@@ -21,6 +21,17 @@ const STEPS_A_PULSE: u64 = 256;
 
 /// After so many runs the reduction tells how many branches there are.
 const RUNS_A_GUESS: u64 = 256;
+
+/// Whether a run is one of those that are performed once more: the first ones, and fewer and fewer of the others.
+fn is_sampled(runs: u64) -> bool {
+    runs <= 16 || runs.is_power_of_two() || runs.is_multiple_of(1_024)
+}
+
+/// What to say of steps that come out otherwise in an order that should make no difference.
+pub(crate) fn broken_promise(which: &str) -> Error {
+    let why = "what happens then depends on the order of things that do not touch each other, as far as can be seen: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?";
+    Error::System(format!("{which}{why}"))
+}
 
 /// A transition, and what it touches where it is possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +78,10 @@ pub(crate) struct Explorer<'a, M> {
     pub unique_states: Option<u64>,
     /// What the reduction stores, in bytes.
     pub stored: u64,
+    /// Whether some runs are performed once more in another order.
+    pub guards_order: bool,
+    /// The runs of all, if there are several who explore.
+    pub all_runs: Option<&'a AtomicU64>,
     /// A listing, kept for its room.
     listed: Vec<Transition>,
     #[cfg(test)]
@@ -98,6 +113,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
             deepest: 0,
             unique_states: None,
             stored: 0,
+            guards_order: false,
+            all_runs: None,
             listed: Vec::new(),
             #[cfg(test)]
             watch: None,
@@ -183,7 +200,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn possible(&mut self, into: &mut Vec<Transition>) -> Result<(), Error> {
         let goes_on = self.machine.possible(into)?;
         if into.is_empty() {
-            self.judge.end(&mut self.machine)?;
+            self.judge_end()?;
         }
         if !goes_on && self.judge.watches_stuck() {
             self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
@@ -200,7 +217,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
         let goes_on = match first {
             First::Possible(_, goes_on) | First::Asleep(goes_on) => goes_on,
             First::Nothing => {
-                self.judge.end(&mut self.machine)?;
+                self.judge_end()?;
                 false
             }
         };
@@ -208,6 +225,32 @@ impl<'a, M: Machine> Explorer<'a, M> {
             self.judge.stuck(&mut self.machine, 0..self.steps.len())?;
         }
         Ok(first)
+    }
+
+    /// Performs what others have performed, to get where they were.
+    pub fn repeat(&mut self, transition: Transition) -> Result<(), Error> {
+        let performed = self.machine.perform(transition)?;
+        self.note(transition, &performed);
+        Ok(())
+    }
+
+    /// How many runs have ended.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Nobody knows how many runs there will be.
+    pub fn forget_guess(&self) {
+        self.tell_guess(0);
+    }
+
+    /// Nothing can happen any more. That may not be true of a run that has to be explored again.
+    fn judge_end(&mut self) -> Result<(), Error> {
+        self.is_stale |= self.machine.is_stale();
+        match self.is_stale {
+            true => Ok(()),
+            false => self.judge.end(&mut self.machine),
+        }
     }
 
     /// Performs something beyond the end of a run, only to see what it touches; [`Explorer::forget`] undoes it.
@@ -232,10 +275,16 @@ impl<'a, M: Machine> Explorer<'a, M> {
             return Ok(());
         }
         self.runs += 1;
+        if let Some(all) = self.all_runs {
+            all.fetch_add(1, Relaxed);
+        }
         self.is_stale |= self.machine.is_stale();
         if is_cut {
             self.bound.get_or_insert(Bound::Depth);
             self.judge.cut(&mut self.machine)?;
+        }
+        if self.guards_order && is_sampled(self.runs) && !is_cut && !self.is_over() {
+            self.perform_otherwise()?;
         }
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {
@@ -247,10 +296,50 @@ impl<'a, M: Machine> Explorer<'a, M> {
         Ok(())
     }
 
+    /// Performs the events of the run once more, in another order that should make no difference: as late as each can be, and going from process
+    /// to process. If it makes one, something is shared that the machine does not see.
+    fn perform_otherwise(&mut self) -> Result<(), Error> {
+        let len = self.steps.len();
+        let mut done = vec![0u64; len / 64 + 1];
+        let mut rest: Vec<usize> = (0..len).collect();
+        let mut last = None;
+        self.machine.go_back(0)?;
+        while !rest.is_empty() {
+            let is_ready = |event: usize| {
+                self.order.past(event).iter().zip(&done).all(|(past, done)| past & !done == 0)
+            };
+            let ready = (0..rest.len()).rev().filter(|&place| is_ready(rest[place]));
+            let other = |&place: &usize| Some(self.order.process(rest[place])) != last;
+            let place = ready.clone().find(other).or_else(|| ready.clone().next());
+            let Some(place) = place else { break };
+            let event = rest.remove(place);
+            last = Some(self.order.process(event));
+            insert(&mut done, event);
+            let Move { transition, footprint } = self.steps[event].what;
+            let performed = self.machine.perform(transition);
+            if !performed.is_ok_and(|performed| performed.footprint == footprint) {
+                self.perform_again()?;
+                let what = self.machine.describe(event)?;
+                return Err(broken_promise(&format!("{what}; but ")));
+            }
+        }
+        self.perform_again()
+    }
+
+    /// Leads the machine along the run once more.
+    fn perform_again(&mut self) -> Result<(), Error> {
+        self.machine.go_back(0)?;
+        for step in &self.steps {
+            self.machine.perform(step.what.transition)?;
+        }
+        Ok(())
+    }
+
     /// A sleep set has left nothing to do: the run is part of what other runs show.
     pub fn end_blocked_run(&mut self) {
         if self.may_begin_another() {
             self.blocked_runs += 1;
+            self.is_stale |= self.machine.is_stale();
         }
     }
 
@@ -258,6 +347,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn end_joined_run(&mut self) {
         if self.may_begin_another() {
             self.joined_runs += 1;
+            self.is_stale |= self.machine.is_stale();
         }
     }
 
@@ -343,7 +433,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
     pub fn pulse(&mut self) {
         let progress = &self.budget.progress;
         let memory = self.stored + self.machine.bytes() + self.judge.bytes();
-        progress.runs.store(self.runs, Relaxed);
+        let runs = self.all_runs.map_or(self.runs, |all| all.load(Relaxed));
+        progress.runs.store(runs, Relaxed);
         progress.generated.store(self.transitions, Relaxed);
         progress.depth.store(self.deepest as u64, Relaxed);
         progress.memory.store(memory, Relaxed);
@@ -355,9 +446,10 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// What came of it all, and the machine.
     pub fn finish(self) -> (Findings, M) {
-        self.budget.progress.runs.store(self.runs, Relaxed);
+        let runs = self.all_runs.map_or(self.runs, |all| all.load(Relaxed));
+        self.budget.progress.runs.store(runs, Relaxed);
         if !self.is_over() {
-            self.tell_guess(self.runs);
+            self.tell_guess(runs);
         }
         let costs = self.machine.costs();
         let statistics = Statistics {

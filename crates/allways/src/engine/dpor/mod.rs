@@ -28,22 +28,26 @@ pub(crate) mod explore;
 mod judge;
 mod races;
 mod reduced;
+mod share;
+mod team;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 use crate::engine::budget::Budget;
-use crate::engine::machine::Machine;
 use crate::engine::machine::handlers::{Built, Handlers};
+use crate::engine::machine::{Machine, Machines};
 use crate::engine::options::{Options, Reduction};
-use crate::engine::{Findings, Found};
+use crate::engine::{Findings, Found, panicked};
 use crate::error::Error;
 use crate::model::node::Node;
+use crate::model::step::guarded;
 use crate::model::system::System;
 use crate::outcome::Run;
 use crate::space::local::{LocalSpace, SpaceOptions};
 use explore::Explorer;
 pub(crate) use judge::run_of;
+use team::Team;
 
 /// Runs the search.
 pub(crate) fn search<N: Node>(
@@ -91,11 +95,13 @@ pub(crate) fn search<N: Node>(
 /// Explores a machine.
 pub(crate) fn search_machine<M: Machine>(
     mut machine: M,
-    reduction: Reduction,
+    options: &Options,
     budget: &Budget,
 ) -> Result<(Findings, M), Error> {
+    let reduction = options.reduction;
     loop {
         let mut explorer = Explorer::new(machine, budget, reduction.passes_by());
+        explorer.guards_order = options.determinism_guard && explorer.machine.is_exact();
         explore(&mut explorer, reduction)?;
         let is_stale = explorer.is_stale && !explorer.judge.is_over();
         let (findings, back) = explorer.finish();
@@ -103,6 +109,47 @@ pub(crate) fn search_machine<M: Machine>(
             return Ok((findings, back));
         }
         machine = back;
+    }
+}
+
+/// Explores machines of which there is one for each who explores, and which have no properties and one start.
+pub(crate) fn search_together<S: Machines>(
+    system: &S,
+    options: &Options,
+    budget: &Budget,
+    threads: usize,
+) -> Result<Findings, Error> {
+    let reduction = options.reduction;
+    loop {
+        let team = Team::new();
+        std::thread::scope(|scope| {
+            let (team, mut called) = (&team, false);
+            let member = move |is_first: bool, call: &mut dyn FnMut()| {
+                let explored = || {
+                    let machine = system.make()?;
+                    let mut explorer = Explorer::new(machine, budget, reduction.passes_by());
+                    explorer.guards_order =
+                        options.determinism_guard && explorer.machine.is_exact();
+                    explorer.all_runs = Some(&team.runs);
+                    reduced::explore_in_team(&mut explorer, reduction, team, is_first, call)?;
+                    let is_stale = explorer.is_stale && !explorer.judge.is_over();
+                    Ok((explorer.finish().0, is_stale))
+                };
+                let explored = guarded(explored);
+                team.leave(explored.unwrap_or_else(|message| Err(panicked(message))));
+            };
+            member(true, &mut || {
+                if !std::mem::replace(&mut called, true) {
+                    for _ in 1..threads {
+                        scope.spawn(move || member(false, &mut || {}));
+                    }
+                }
+            });
+        });
+        let (findings, is_stale) = team.finish()?;
+        if !is_stale || findings.violation.is_some() {
+            return Ok(findings);
+        }
     }
 }
 

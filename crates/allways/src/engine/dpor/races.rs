@@ -116,6 +116,12 @@ impl Races {
         Ok(())
     }
 
+    /// Has the first so many events looked at again in the next run.
+    pub fn open_all(&mut self, len: usize) {
+        self.open.clear();
+        self.open.resize(len, true);
+    }
+
     /// How many reversals were found.
     pub fn len(&self) -> usize {
         self.found.len()
@@ -328,11 +334,10 @@ impl Races {
             let transition = Transition { process, alternative: self.alternatives[index] };
             let what = Move { transition, footprint };
             let footprints = explorer.machine.footprints();
-            // A step of the same process before it is another step, with the same name.
-            let before = &self.moves[start..];
+            let own = |other: &Move| other.transition.process == process;
             let may_begin_it = created_by.is_none_or(|creator| creator < at)
-                && before.iter().all(|other| other.transition.process != process)
-                && may_begin(footprints, what, before);
+                && !self.moves[start..].iter().any(own)
+                && may_begin(footprints, what, &self.moves[start..]);
             let about = self.moves.len() - start;
             self.moves.push(what);
             keep(&mut self.moves, middle..len);

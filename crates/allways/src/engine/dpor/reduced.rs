@@ -38,39 +38,55 @@
 
 use super::cache::Cache;
 use super::estimate::Branches;
-use super::explore::{Explorer, Move};
+use super::explore::{Explorer, Move, broken_promise};
 use super::races::Races;
+use super::team::{Node, Team};
 use super::tree::{self, Branch, Trees, begins, may_begin};
 use crate::engine::machine::{First, Machine, Transition};
 use crate::engine::options::Reduction;
 use crate::error::Error;
+use std::sync::Arc;
+
+/// After so many runs others are called to help.
+const RUNS_ALONE: u64 = 1_000;
 
 /// A point of the run.
 #[derive(Default)]
-struct Frame {
+pub(super) struct Frame {
     /// What was explored from here, or from before, and need not be now.
-    sleep: Vec<Move>,
+    pub sleep: Vec<Move>,
+    /// How many of these, the first ones, others explore or have explored.
+    pub foreign: usize,
     /// What is still to be seen from here.
-    tree: Branch,
+    pub tree: Branch,
     /// How many branches are explored.
-    done: u32,
+    pub done: u32,
+    /// If the point belongs to all: what they know of it, and how much of that is known here.
+    pub node: Option<Arc<Node>>,
+    pub known: usize,
 }
 
 /// A search in progress.
-struct Search<'e, 'a, M> {
-    explorer: &'e mut Explorer<'a, M>,
+pub(super) struct Search<'e, 'a, M> {
+    pub explorer: &'e mut Explorer<'a, M>,
+    /// Those who explore with this one.
+    pub team: Option<&'e Team>,
+    /// Points from this on are this one's own.
+    pub root: usize,
     /// Whether whole sequences are followed.
-    is_optimal: bool,
-    frames: Vec<Frame>,
+    pub is_optimal: bool,
+    pub frames: Vec<Frame>,
     /// Frames kept for their room.
-    spare: Vec<Frame>,
-    trees: Trees,
-    races: Races,
+    pub spare: Vec<Frame>,
+    pub trees: Trees,
+    pub races: Races,
     possible: Vec<Transition>,
     /// The events whose races were found in a run with the same beginning.
-    analysed: usize,
+    pub analysed: usize,
     /// What is known of states, if that is kept.
     cache: Option<Cache>,
+    /// Whether the next step is one that nobody has asked for.
+    is_extended: bool,
 }
 
 /// Explores everything from the present start.
@@ -78,30 +94,80 @@ pub(super) fn explore<M: Machine>(
     explorer: &mut Explorer<'_, M>,
     reduction: Reduction,
 ) -> Result<(), Error> {
-    let mut search = Search {
-        explorer,
-        is_optimal: reduction == Reduction::Optimal,
-        frames: Vec::new(),
-        spare: Vec::new(),
-        trees: Trees::default(),
-        races: Races::default(),
-        possible: Vec::new(),
-        analysed: 0,
-        cache: (reduction == Reduction::Cached).then(Cache::default),
-    };
+    let mut search = Search::new(explorer, reduction, None);
     search.enter(tree::NONE)?;
-    search.run()?;
+    search.run(&mut || {})?;
     let states = search.cache.as_ref().map(Cache::len);
     let before = explorer.unique_states.unwrap_or(0);
     explorer.unique_states = states.map(|states| before + states);
     Ok(())
 }
 
-impl<M: Machine> Search<'_, '_, M> {
-    fn run(&mut self) -> Result<(), Error> {
-        while let Some(depth) = self.frames.len().checked_sub(1) {
+/// Explores as one of a team; the first of them begins with everything. `call` calls the others.
+pub(super) fn explore_in_team<M: Machine>(
+    explorer: &mut Explorer<'_, M>,
+    reduction: Reduction,
+    team: &Team,
+    is_first: bool,
+    call: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let mut search = Search::new(explorer, reduction, Some(team));
+    if is_first {
+        search.explorer.restart(0)?;
+        search.enter(tree::NONE)?;
+        search.run(call)?;
+    }
+    let mut was_busy = is_first;
+    while !search.explorer.is_over()
+        && let Some(task) = team.take(was_busy)
+    {
+        was_busy = true;
+        search.begin(task)?;
+        search.run(call)?;
+    }
+    if search.explorer.is_over() {
+        team.end();
+    }
+    Ok(())
+}
+
+impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
+    fn new(
+        explorer: &'e mut Explorer<'a, M>,
+        reduction: Reduction,
+        team: Option<&'e Team>,
+    ) -> Self {
+        Search {
+            explorer,
+            team,
+            root: 0,
+            is_optimal: reduction == Reduction::Optimal,
+            frames: Vec::new(),
+            spare: Vec::new(),
+            trees: Trees::default(),
+            races: Races::default(),
+            possible: Vec::new(),
+            analysed: 0,
+            cache: (reduction == Reduction::Cached).then(Cache::default),
+            is_extended: false,
+        }
+    }
+
+    fn run(&mut self, call: &mut dyn FnMut()) -> Result<(), Error> {
+        while self.frames.len() > self.root {
+            let depth = self.frames.len() - 1;
             if self.explorer.is_over() {
                 return Ok(());
+            }
+            if let Some(team) = self.team {
+                if team.is_over() {
+                    return Ok(());
+                }
+                if team.is_hungry() {
+                    self.give_away(team);
+                } else if self.explorer.runs() >= RUNS_ALONE {
+                    call();
+                }
             }
             let frame = &mut self.frames[depth];
             match self.trees.take_first(&mut frame.tree) {
@@ -111,7 +177,9 @@ impl<M: Machine> Search<'_, '_, M> {
                         cache.leave(&self.explorer.machine, self.explorer.steps.last());
                     }
                     // The step that led here is explored.
-                    if let Some(parent) = self.frames.last_mut() {
+                    if self.frames.len() > self.root
+                        && let Some(parent) = self.frames.last_mut()
+                    {
                         parent.sleep.push(self.explorer.steps[depth - 1].what);
                         parent.done += 1;
                         self.explorer.go_back(depth - 1)?;
@@ -119,7 +187,12 @@ impl<M: Machine> Search<'_, '_, M> {
                     }
                 }
                 Some((what, below)) => {
-                    self.explorer.perform(what.transition)?;
+                    let footprint = self.explorer.perform(what.transition)?;
+                    // Where nobody has asked for it, nobody knew before.
+                    let is_known = !std::mem::take(&mut self.is_extended);
+                    if is_known && footprint != what.footprint && self.explorer.machine.is_exact() {
+                        return Err(broken_promise(""));
+                    }
                     if !self.explorer.is_over() {
                         self.enter(below)?;
                     }
@@ -130,10 +203,10 @@ impl<M: Machine> Search<'_, '_, M> {
     }
 
     /// Stands at a new point of the run, from which a tree is to be seen.
-    fn enter(&mut self, tree: Branch) -> Result<(), Error> {
+    pub fn enter(&mut self, tree: Branch) -> Result<(), Error> {
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.sleep.clear();
-        frame.done = 0;
+        (frame.done, frame.node, frame.known, frame.foreign) = (0, None, 0, 0);
         frame.tree = tree;
         if let (Some(parent), Some(step)) = (self.frames.last(), self.explorer.steps.last()) {
             let footprints = self.explorer.machine.footprints();
@@ -141,7 +214,10 @@ impl<M: Machine> Search<'_, '_, M> {
                 other.transition.process != step.what.transition.process
                     && !footprints.conflict(other.footprint, step.what.footprint)
             };
-            frame.sleep.extend(parent.sleep.iter().filter(sleeps));
+            let (foreign, own) = parent.sleep.split_at(parent.foreign);
+            frame.sleep.extend(foreign.iter().filter(sleeps));
+            frame.foreign = frame.sleep.len();
+            frame.sleep.extend(own.iter().filter(sleeps));
         }
         if let Some(cache) = &mut self.cache {
             cache.enter(self.explorer, &frame.sleep);
@@ -182,6 +258,7 @@ impl<M: Machine> Search<'_, '_, M> {
                 // What it touches is known when it has happened, and not needed before.
                 let what = Move { transition, footprint: 0 };
                 self.frames[at].tree = self.trees.single(what);
+                self.is_extended = true;
             }
             First::Asleep(_) => {
                 self.explorer.end_blocked_run();
@@ -225,6 +302,9 @@ impl<M: Machine> Search<'_, '_, M> {
     ///
     /// Also if all that is possible sleeps: what would have come of a conflicting order may wake it.
     fn branch_off(&mut self, is_cut: bool) -> Result<(), Error> {
+        if self.explorer.is_over() {
+            return Ok(());
+        }
         self.races.find(self.explorer, self.analysed)?;
         self.races.find_at_end(self.explorer, is_cut)?;
         self.add_reversals();
@@ -234,14 +314,20 @@ impl<M: Machine> Search<'_, '_, M> {
     /// Puts what was found where it branches off.
     fn add_reversals(&mut self) {
         self.analysed = self.explorer.steps.len();
-        let footprints = self.explorer.machine.footprints();
         for index in 0..self.races.len() {
             let (reversal, sequence) = self.races.found(index);
+            if reversal.at < self.root {
+                self.ask_for(index);
+                continue;
+            }
+            let footprints = self.explorer.machine.footprints();
             let frame = &mut self.frames[reversal.at];
             let sleep = &frame.sleep;
             if self.is_optimal {
+                let (foreign, own) = sleep.split_at(frame.foreign);
                 let wakes_all = |sequence: &[Move]| {
-                    !sleep.iter().any(|&other| may_begin(footprints, other, sequence))
+                    !own.iter().any(|&other| may_begin(footprints, other, sequence))
+                        && !foreign.iter().any(|&other| begins(footprints, other, sequence))
                 };
                 let short = &sequence[..=reversal.about];
                 let was_seen = sleep.iter().any(|&other| begins(footprints, other, short));
@@ -269,7 +355,7 @@ impl<M: Machine> Search<'_, '_, M> {
 
     /// Tells how many branches there are along the run.
     fn tell_branches(&mut self) {
-        if self.explorer.wants_branches() {
+        if self.root == 0 && self.explorer.wants_branches() {
             let cached = self.cache.as_ref().map_or(0, Cache::bytes);
             self.explorer.stored = self.trees.bytes() + self.races.bytes() + cached;
             // The last point has no branches.

@@ -87,6 +87,28 @@ impl Trees {
         Some((what, first))
     }
 
+    /// Takes a tree away whole: its moves, each with how deep it is, a branch before what is below it.
+    pub fn take_all(&mut self, tree: Branch, depth: usize, into: &mut Vec<(usize, Move)>) {
+        let mut rest = tree;
+        while let Some((what, below)) = self.take_first(&mut rest) {
+            into.push((depth, what));
+            self.take_all(below, depth + 1, into);
+        }
+    }
+
+    /// Puts a tree together again: its moves as they were taken away, of which the first is so deep.
+    pub fn put_all(&mut self, moves: &[(usize, Move)], depth: usize) -> Branch {
+        let mut tree = NONE;
+        let starts: Vec<usize> = (0..moves.len()).filter(|&at| moves[at].0 == depth).collect();
+        for (number, &start) in starts.iter().enumerate() {
+            let end = starts.get(number + 1).copied().unwrap_or(moves.len());
+            let below = self.put_all(&moves[start + 1..end], depth + 1);
+            let branch = self.add(moves[start].1, below);
+            self.append(&mut tree, NONE, branch);
+        }
+        tree
+    }
+
     /// How many branches a tree has at its root.
     pub fn count(&self, tree: Branch) -> u32 {
         self.siblings(tree).count() as u32

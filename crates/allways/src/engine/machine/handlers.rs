@@ -19,7 +19,7 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Performed, Process, Reach, Reading, Transition};
+use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Transition};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -269,6 +269,10 @@ impl Machine for Handlers<'_> {
     #[inline]
     fn footprints(&self) -> &Footprints {
         &self.footprints
+    }
+
+    fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint {
+        self.footprints.intern(writes, reads)
     }
 
     fn elsewhere(

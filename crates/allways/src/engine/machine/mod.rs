@@ -42,7 +42,9 @@ pub type Object = u32;
 /// only one of them can be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transition {
+    /// The process.
     pub process: Process,
+    /// Which of its results, from zero.
     pub alternative: u32,
 }
 
@@ -108,6 +110,7 @@ impl Blockers {
         blockers
     }
 
+    /// Which they are.
     pub fn objects(&self) -> &[Object] {
         &self.objects[..usize::from(self.len)]
     }
@@ -125,6 +128,7 @@ pub struct Reach {
 /// What a property reads, and what it claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
+    /// What is claimed.
     pub kind: PropertyKind,
     /// The observer that it reads; otherwise it reads a view at each place.
     pub observer: Option<usize>,
@@ -195,6 +199,19 @@ pub trait Machine {
 
     /// What footprints stand for.
     fn footprints(&self) -> &Footprints;
+
+    /// The footprint of what writes and reads these objects.
+    fn intern(&mut self, writes: &[Object], reads: &[Object]) -> Footprint;
+
+    /// Whether what a step touches elsewhere is just what it touches when it is performed there. If it is not then, the machine has broken its promise.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
+    /// Whether numbers of processes and objects mean the same to all machines that are made for a system.
+    fn shares_numbers(&self) -> bool {
+        false
+    }
 
     /// Whether a process could take its next step in the state to which the run leads without some of its
     /// events, and with which alternatives, which are put in place of what is in `into`.
@@ -272,6 +289,15 @@ pub trait Machine {
 pub trait Told: Machine {
     /// What an event of a run that was kept stands for now, if that can happen.
     fn transition(&mut self, event: &RunEvent) -> Result<Option<Transition>, Error>;
+
+    /// A run is to be followed: what was learnt of what is a step is forgotten, since the run says so itself.
+    fn forget(&mut self) {}
+
+    /// Whether the events that were asked about since the last time show that something is a step that was not known to be one: the
+    /// run has to be followed from its start again.
+    fn was_taught(&mut self) -> bool {
+        false
+    }
 
     /// The run in full, without what its end shows.
     fn story(&mut self) -> Result<Story, Error>;

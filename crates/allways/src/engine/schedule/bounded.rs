@@ -9,6 +9,7 @@
 //! That is complete within the bound, up to collisions of 64-bit signatures of traces. If no run was held back by the bound, it is
 //! complete without it.
 
+use crate::engine::Findings;
 use crate::engine::budget::Budget;
 use crate::engine::dpor::explore::Explorer;
 use crate::engine::machine::{Machine, Process, Transition};
@@ -37,15 +38,28 @@ struct Bounded<'e, 'a, M> {
 
 /// Explores a machine. At most this many runs end, if that is said.
 pub(super) fn search<M: Machine>(
-    machine: M,
+    mut machine: M,
     preemptions: u32,
     budget: &Budget,
-) -> Result<(crate::engine::Findings, M), Error> {
-    let mut explorer = Explorer::new(machine, budget, false);
+) -> Result<(Findings, M), Error> {
+    loop {
+        let mut explorer = Explorer::new(machine, budget, false);
+        explore(&mut explorer, preemptions)?;
+        let is_stale = explorer.is_stale && !explorer.judge.is_over();
+        let (findings, back) = explorer.finish();
+        if !is_stale {
+            return Ok((findings, back));
+        }
+        machine = back;
+    }
+}
+
+/// Explores everything from every start.
+fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, preemptions: u32) -> Result<(), Error> {
     for start in 0..explorer.machine.starts() {
         explorer.restart(start)?;
         let mut search = Bounded {
-            explorer: &mut explorer,
+            explorer,
             preemptions,
             points: Vec::new(),
             signature: Signature::new(),
@@ -62,7 +76,7 @@ pub(super) fn search<M: Machine>(
             break;
         }
     }
-    Ok(explorer.finish())
+    Ok(())
 }
 
 impl<M: Machine> Bounded<'_, '_, M> {

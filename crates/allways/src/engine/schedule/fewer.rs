@@ -84,6 +84,8 @@ impl<S: Machines> Bench<'_, S> {
     fn carry_out(&mut self, run: &Run) -> Result<Option<Candidate>, Error> {
         self.candidates += 1;
         let machine = &mut self.machine;
+        // It may have to be taught what is a step.
+        follow(machine, run)?;
         machine.restart(run.start)?;
         let mut order = Order::new();
         let (mut preemptions, mut last) = (0, None);

@@ -2,6 +2,7 @@
 
 use crate::engine::machine::{Machine, Told};
 use crate::error::Error;
+use crate::model::run_event::RunEvent;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::{Cause, Run, Violation};
 
@@ -32,6 +33,17 @@ pub(super) struct Followed {
 
 /// Leads a machine along a run, as far as that goes.
 pub(super) fn follow<M: Told>(machine: &mut M, run: &Run) -> Result<Followed, Error> {
+    machine.forget();
+    loop {
+        let followed = follow_once(machine, run)?;
+        if !machine.was_taught() {
+            return Ok(followed);
+        }
+    }
+}
+
+/// The same; if the machine is taught something by the run, what comes of it says nothing.
+fn follow_once<M: Told>(machine: &mut M, run: &Run) -> Result<Followed, Error> {
     machine.restart(run.start)?;
     let failure = |(cause, message)| Failure { cause, message };
     for (at, event) in run.events.iter().enumerate() {
@@ -39,10 +51,21 @@ pub(super) fn follow<M: Told>(machine: &mut M, run: &Run) -> Result<Followed, Er
             return Ok(Followed { at, failure: wrong_end(machine)? });
         };
         if machine.perform(transition)?.failed {
+            teach(machine, &run.events[at + 1..])?;
             return Ok(Followed { at: at + 1, failure: Some(failure(machine.failure()?)) });
         }
     }
     Ok(Followed { at: run.events.len(), failure: wrong_end(machine)? })
+}
+
+/// Something went wrong before the run has come to its end: what the processes were to do next may show that something is a step.
+fn teach<M: Told>(machine: &mut M, rest: &[RunEvent]) -> Result<(), Error> {
+    for (at, event) in rest.iter().enumerate() {
+        if rest[..at].iter().all(|other| other.node != event.node) {
+            machine.transition(event)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is wrong if nothing can happen.

@@ -9,7 +9,7 @@ mod policy;
 mod walk;
 
 use super::budget::Budget;
-use super::machine::{Machines, Told};
+use super::machine::{Machine, Machines, Told};
 use super::options::{Engine, Options, Reduction};
 use super::{Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory};
 use crate::error::Error;
@@ -36,8 +36,10 @@ pub fn check<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Erro
 /// # Errors
 ///
 /// If the environment makes no sense, or a machine cannot go on.
-pub fn check_by_the_environment<S: Machines>(system: &S) -> Result<Outcome, Error> {
-    checked_by_the_environment(|options| check(system, options))
+pub fn check_by_the_environment(
+    check: impl FnOnce(&Options) -> Result<Outcome, Error> + Send,
+) -> Result<Outcome, Error> {
+    checked_by_the_environment(check)
 }
 
 /// Carries a saved run out again.
@@ -120,7 +122,17 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
                 return Err(Error::Options(why.to_owned()));
             }
             let machine = system.make()?;
-            let (findings, _) = dpor::search_machine(machine, reduction, &budget)?;
+            let threads = match reduction {
+                // Whoever counts runs wants them one after the other.
+                Reduction::Source | Reduction::Optimal if options.max_runs.is_none() => {
+                    options.thread_count()
+                }
+                _ => 1,
+            };
+            let findings = match threads > 1 && machine.shares_numbers() {
+                true => dpor::search_together(system, options, &budget, threads)?,
+                false => dpor::search_machine(machine, options, &budget)?.0,
+            };
             (reduction.engine_name().to_owned(), findings)
         }
         (Engine::Walk, None) => ("walk".to_owned(), walk::search(system, options, &budget)?),

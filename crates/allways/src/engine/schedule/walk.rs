@@ -118,7 +118,8 @@ impl Walks<'_> {
                 machine.possible(&mut possible)?;
                 let at = machine.len();
                 if possible.is_empty() {
-                    break machine.wrong_end()?;
+                    // What was learnt holds for the runs to come, and of this one nobody can tell whether it has come to its end.
+                    break if machine.is_stale() { None } else { machine.wrong_end()? };
                 }
                 if at >= max_depth {
                     self.ends().bound = Some(Bound::Depth);
