@@ -2,6 +2,7 @@
 
 use allways::{Engine, Options, Reduction, Verdict};
 use allways_threads::Program;
+use allways_threads::sync::Arc;
 use allways_threads::future::sync::{Mutex, Notify, Semaphore, mpsc};
 use allways_threads::future::time::{Duration, timeout};
 use allways_threads::future::{Either, join, race, spawn, task};
@@ -181,15 +182,20 @@ impl Drop for Note {
 
 fn main_of(tasks: &Tasks, into: &std::sync::Arc<std::sync::Mutex<BTreeSet<Seen>>>) {
     let (sender, receiver) = mpsc::channel(1);
-    // Who of several is the last to drop what is in an `Arc` is hidden from the checker, and senders matter.
-    let shared: &'static Shared = Box::leak(Box::new(Shared {
+    let shared = Arc::new(Shared {
         mutex: Mutex::new(0),
         semaphore: Semaphore::new(1),
         notify: Notify::new(),
         number: AtomicU32::new(0),
         sender,
         receiver: Mutex::new(receiver),
-    }));
+    });
+    // Who of several is the last to drop what is in an `Arc` is hidden from the checker, and senders matter. So it is always this one.
+    let kept = Arc::clone(&shared);
+    spawn(async move {
+        std::future::pending::<()>().await;
+        drop(kept);
+    });
     let note = std::sync::Arc::new(Note {
         seen: std::sync::Mutex::new(vec![(Vec::new(), false); tasks.len()]),
         into: std::sync::Arc::clone(into),
@@ -202,11 +208,11 @@ fn main_of(tasks: &Tasks, into: &std::sync::Arc<std::sync::Mutex<BTreeSet<Seen>>
     }
     let mut before = None;
     for (id, what) in tasks.iter().cloned().enumerate() {
-        let note = std::sync::Arc::clone(&note);
+        let (note, shared) = (std::sync::Arc::clone(&note), Arc::clone(&shared));
         let abort = before.take().unwrap_or_else(|| nobody.clone());
         let task = spawn(async move {
             for (what, may_be_late) in what {
-                let does = perform(what, id as u32 + 1, shared, &abort);
+                let does = perform(what, id as u32 + 1, &shared, &abort);
                 let seen = match may_be_late {
                     true => timeout(Duration::from_secs(1), does).await.unwrap_or(1_000),
                     false => does.await,
@@ -232,7 +238,7 @@ fn results(tasks: &Tasks, reduction: Reduction, is_plain: bool) -> Option<(BTree
     if is_plain {
         program = program.plain_awaits();
     }
-    let outcome = program.try_check(&options).unwrap();
+    let outcome = program.try_check(&options).unwrap_or_else(|error| panic!("{tasks:?} {reduction:?} {is_plain}: {error}"));
     if outcome.verdict != Verdict::Holds {
         assert_eq!(outcome.verdict, Verdict::Inconclusive, "{tasks:?} {outcome}");
         return None;

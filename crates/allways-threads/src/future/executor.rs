@@ -79,6 +79,7 @@ pub(super) fn drive<F: Future>(
         }
     }
     loop {
+        wipe();
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return Some(value);
         }
@@ -86,6 +87,13 @@ pub(super) fn drive<F: Future>(
             return None;
         }
     }
+}
+
+/// Leaves nothing on the stack behind what is in use: where the same is polled again, the stack is to be the same.
+#[inline(never)]
+fn wipe() {
+    let mut room = [0u8; 1 << 14];
+    std::hint::black_box(&mut room);
 }
 
 /// What the thread that runs polls is not ready: waits until it is to be polled again, unless it is aborted.

@@ -14,6 +14,9 @@
 //! Whoever leaves the queue writes its own place. A permit that passes over it reads that place: without having left, it would
 //! have got the permit. Those behind the one that gets the permit may leave before or after that.
 //!
+//! A gate that keeps one permit at most gets one more only if there is none: whoever gives it reads the place of the last who arrived, who may
+//! have taken it; and if nothing changes, the place of the next, who may take it.
+//!
 //! A gate may let all through who queue, and also those who have [begun](super::op::Kind::Acquire) to ask before. Then all who ask
 //! read the part `ALL` when they begin and when they arrive, and who lets all through writes it.
 //!
@@ -36,7 +39,7 @@ struct Gate {
     left: u64,
     /// Those who queue, the first first: their numbers and events.
     queue: Vec<(u64, u32)>,
-    /// The numbers of those who queued and have left.
+    /// The numbers of those who have left the queue before they got a permit.
     gone: Vec<u64>,
     /// The last arrival.
     last: u32,
@@ -75,10 +78,11 @@ impl<K: Known> Rules<'_, K> {
                 Some(by) => cut.entry(by).op.kind != Kind::ReleaseAll,
                 None => entry.succeeded,
             });
-            if left_by.contains(&event) {
-                gone.push(number);
-            } else if !entry.succeeded && by.is_none() {
-                queue.push((number, event));
+            if !entry.succeeded && by.is_none() {
+                match left_by.contains(&event) {
+                    true => gone.push(number),
+                    false => queue.push((number, event)),
+                }
             }
         }
         queue.reverse();
@@ -185,10 +189,14 @@ impl<K: Known> Rules<'_, K> {
             };
             return (footprint, false);
         }
-        let (place, passed) = self.meant_for(object, gate);
+        let (place, mut reads) = self.meant_for(object, gate);
+        if keeps_one && gate.queue.is_empty() && gate.arrived > 0 {
+            // None is there, since the last who arrived has taken it; or there was none.
+            reads.push(self.arrival_place(object, gate.arrived - 1));
+        }
         let mut writes = vec![head, place];
         writes.extend(own);
-        (self.touching.footprints.intern(&writes, &passed), true)
+        (self.touching.footprints.intern(&writes, &reads), true)
     }
 
     pub(super) fn release_all(&mut self, op: &Op) -> Look {
