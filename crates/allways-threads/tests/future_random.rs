@@ -2,10 +2,10 @@
 
 use allways::{Engine, Options, Reduction, Verdict};
 use allways_threads::Program;
-use allways_threads::sync::Arc;
 use allways_threads::future::sync::{Mutex, Notify, Semaphore, mpsc};
 use allways_threads::future::time::{Duration, timeout};
 use allways_threads::future::{Either, join, race, spawn, task};
+use allways_threads::sync::Arc;
 use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::collections::BTreeSet;
 
@@ -29,9 +29,12 @@ enum Do {
     JoinLockNotified,
     AbortOther,
     Close,
+    JoinChild,
+    AbortChild,
+    Closed,
 }
 
-const ALL: [Do; 16] = [
+const ALL: [Do; 19] = [
     Do::Lock,
     Do::TryLock,
     Do::Acquire,
@@ -48,6 +51,9 @@ const ALL: [Do; 16] = [
     Do::JoinLockNotified,
     Do::AbortOther,
     Do::Close,
+    Do::JoinChild,
+    Do::AbortChild,
+    Do::Closed,
 ];
 
 struct Shared {
@@ -59,7 +65,7 @@ struct Shared {
     receiver: Mutex<mpsc::Receiver<u32>>,
 }
 
-async fn perform(what: Do, id: u32, shared: &Shared, abort: &task::AbortHandle) -> u32 {
+async fn perform(what: Do, id: u32, shared: &Arc<Shared>, abort: &task::AbortHandle) -> u32 {
     match what {
         Do::Lock => {
             let mut guard = shared.mutex.lock().await;
@@ -124,6 +130,24 @@ async fn perform(what: Do, id: u32, shared: &Shared, abort: &task::AbortHandle) 
         }
         Do::AbortOther => {
             abort.abort();
+            0
+        }
+        Do::JoinChild => {
+            let other = Arc::clone(shared);
+            spawn(async move { other.number.fetch_add(1, SeqCst) }).await.unwrap()
+        }
+        Do::AbortChild => {
+            let other = Arc::clone(shared);
+            let child = spawn(async move {
+                other.number.fetch_add(1, SeqCst);
+                other.notify.notified().await;
+                vec![other.number.fetch_add(1, SeqCst)]
+            });
+            child.abort();
+            child.await.map_or(91, |all| all[0])
+        }
+        Do::Closed => {
+            shared.sender.closed().await;
             0
         }
         Do::Close => match shared.receiver.try_lock() {
@@ -238,7 +262,9 @@ fn results(tasks: &Tasks, reduction: Reduction, is_plain: bool) -> Option<(BTree
     if is_plain {
         program = program.plain_awaits();
     }
-    let outcome = program.try_check(&options).unwrap_or_else(|error| panic!("{tasks:?} {reduction:?} {is_plain}: {error}"));
+    let outcome = program
+        .try_check(&options)
+        .unwrap_or_else(|error| panic!("{tasks:?} {reduction:?} {is_plain}: {error}"));
     if outcome.verdict != Verdict::Holds {
         assert_eq!(outcome.verdict, Verdict::Inconclusive, "{tasks:?} {outcome}");
         return None;
