@@ -1,6 +1,7 @@
 //! The catalogue: protocols to check, one file each, with known bugs as parameters.
 //!
-//! Every protocol is correct by default. A parameter `bug` brings back a known mistake.
+//! Every protocol is correct by default. A parameter `bug` brings back a known mistake. Most are systems of nodes that
+//! handle events; some are [programs of threads](allways_threads::Program).
 //!
 //! ```
 //! use allways::{Options, Verdict};
@@ -11,8 +12,12 @@
 //! ```
 
 mod accumulator;
+mod bounded_buffer;
 mod chain;
+mod dining;
+mod filesystem;
 mod history;
+mod indexer;
 mod live;
 mod lock;
 mod one_paxos;
@@ -23,6 +28,7 @@ mod paxos_register;
 mod paxos_roles;
 mod primary_backup;
 mod register;
+mod together;
 mod tree;
 mod two_phase_commit;
 mod zab;
@@ -121,6 +127,16 @@ impl Entry {
     pub fn build_with(&self, parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
         (self.make)(parameters)
     }
+
+    /// Whether it is a program of threads, and no system of nodes: see [`Checkable::is_of_threads`].
+    ///
+    /// ```
+    /// assert!(allways_catalogue::find("dining").unwrap().is_of_threads());
+    /// assert!(!allways_catalogue::find("paxos").unwrap().is_of_threads());
+    /// ```
+    pub fn is_of_threads(&self) -> bool {
+        self.build(&[]).is_ok_and(|system| system.is_of_threads())
+    }
 }
 
 /// All protocols, by name.
@@ -131,7 +147,11 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        bounded_buffer::ENTRY,
         chain::ENTRY,
+        dining::ENTRY,
+        filesystem::ENTRY,
+        indexer::ENTRY,
         lock::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,
@@ -193,6 +213,22 @@ mod tests {
         find(name).unwrap().build(set).unwrap().check_with(&options).unwrap()
     }
 
+    /// The outcome of a program of threads, with one execution of each trace.
+    pub(crate) fn threads(name: &str, set: &[(&str, &str)]) -> Outcome {
+        let outcome = find(name).unwrap().build(set).unwrap().check_with(&Options::default());
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.engine, "dpor optimal");
+        outcome
+    }
+
+    /// The number of executions of a program of threads that holds.
+    pub(crate) fn executions(name: &str, set: &[(&str, &str)]) -> u64 {
+        let outcome = threads(name, set);
+        assert!(outcome.assert_holds().complete);
+        assert_eq!(outcome.statistics.blocked_runs, Some(0));
+        outcome.statistics.runs.unwrap()
+    }
+
     /// The unique and generated states of a system that holds.
     pub(crate) fn counts(name: &str, set: &[(&str, &str)]) -> (u64, u64) {
         let outcome = classic(name, set);
@@ -215,17 +251,22 @@ mod tests {
     }
 
     #[test]
-    fn no_parameter_in_range_makes_a_handler_panic() {
-        let options =
+    fn no_parameter_in_range_makes_a_handler_or_a_thread_panic() {
+        let nodes =
             Options { search: Search::Classic, max_states: Some(1_000), ..Options::default() };
-        let bugs = |entry: &Entry| entry.bugs.iter().map(|bug| bug.name).chain(["none"]);
+        let threads = Options { max_runs: Some(100), ..Options::default() };
         for entry in entries() {
+            // A panic is how some bugs of threads show.
+            let is_of_threads = entry.is_of_threads();
+            let options = if is_of_threads { &threads } else { &nodes };
+            let bugs = entry.bugs.iter().filter(|_| !is_of_threads).map(|bug| bug.name);
+            let bugs: Vec<&str> = bugs.chain(["none"]).collect();
             for (name, value) in extremes(entry) {
-                for bug in bugs(entry) {
+                for bug in &bugs {
                     // Values that do not fit together are refused with a message.
                     let set = [(name, &*value), ("bug", bug)];
                     let Ok(system) = entry.build(&set) else { continue };
-                    let violation = system.check_with(&options).unwrap().violation;
+                    let violation = system.check_with(options).unwrap().violation;
                     let panicked = violation.filter(|v| v.cause == Cause::Panic);
                     assert_eq!(panicked, None, "{} {set:?}", entry.name);
                 }

@@ -14,7 +14,8 @@ const SMALL: [&str; 7] =
 
 #[test]
 fn what_is_never_taken_is_known() {
-    for entry in allways_catalogue::entries() {
+    // Threads have no handlers to cover.
+    for entry in allways_catalogue::entries().iter().filter(|entry| !entry.is_of_threads()) {
         let expected: &[&str] = match entry.name {
             // A bug only sets it.
             "accumulator" => &["timer `Add` is never set"],

@@ -221,8 +221,10 @@ fn walk() -> Options {
 
 #[test]
 fn every_bug_has_a_row() {
+    // How runs of threads are made smaller is another matter.
     let listed: Vec<_> = entries()
         .iter()
+        .filter(|entry| !entry.is_of_threads())
         .flat_map(|entry| entry.bugs.iter().map(|bug| (entry.name, bug.name)))
         .collect();
     let mut rows: Vec<_> = ROWS.iter().map(|row| (row.system, row.bug)).collect();

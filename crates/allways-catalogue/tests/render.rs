@@ -1,7 +1,7 @@
 //! The run of every bug of the catalogue in every format: it can be read by what the format is
 //! for, and has everything that happened.
 
-use allways::{About, Checkable, Format, Options, Outcome, RunEventKind, Search, Story};
+use allways::{About, Checkable, Format, Options, Outcome, RunEventKind, Search, Story, Trouble};
 use allways_catalogue::entries;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ fn search() -> Vec<Found> {
         for bug in entry.bugs {
             let parameters = entry.parameters(&[("bug", bug.name)]).unwrap();
             let system = entry.build_with(&parameters).unwrap();
-            // Depth-first search finds all of them soon; the runs are minimised.
-            let search = Search::Dfs;
+            // Depth-first search finds all of them soon; the runs are minimised. Threads have no states to be searched.
+            let search = if system.is_of_threads() { Search::Bfs } else { Search::Dfs };
             let options = Options { search, threads: 1, ..Options::default() };
             let outcome = system.check_with(&options).unwrap();
             let mut about = About::default().system(entry.name).engine(&*outcome.engine);
@@ -87,6 +87,26 @@ fn pages_carry_every_step_and_nothing_from_outside() {
 }
 
 #[test]
+fn what_is_shown_of_threads_does_not_speak_of_nodes() {
+    let formats =
+        [Format::Svg, Format::Html, Format::Mermaid, Format::Dot, Format::Itf, Format::Test];
+    for Found { name, story, about, system, .. } in bugs() {
+        for format in formats {
+            let text = story.render(format, about);
+            // Without the style and the script, which are the same for all.
+            let text = text.split("<script>").next().unwrap();
+            let text = text.split("</style>").last().unwrap();
+            let words = ["node 0", "node_0", "nodes start", "every node", "handler"];
+            let speaks = words.iter().any(|word| text.contains(word));
+            assert!(!speaks || !system.is_of_threads(), "{name} {format:?}\n{text}");
+            for thread in story.nodes.iter().filter(|_| system.is_of_threads()) {
+                assert!(text.contains(thread.as_str()), "{name} {format:?}: {thread}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn sequence_diagrams_have_an_arrow_for_every_delivery() {
     for Found { name, story, about, .. } in bugs() {
         let diagram = story.render(Format::Mermaid, about);
@@ -131,14 +151,15 @@ fn graphs_have_a_node_for_every_step() {
 
 #[test]
 fn traces_have_a_typed_state_for_every_moment() {
-    for Found { name, story, about, .. } in bugs() {
+    for Found { name, story, about, system, .. } in bugs() {
         let trace = story.render(Format::Itf, about);
         let trace: Value = serde_json::from_str(&trace).unwrap_or_else(|e| panic!("{name}: {e}"));
         let states = trace["states"].as_array().unwrap();
         assert_eq!(states.len(), story.steps.len() + 1, "{name}");
         for node in 0..story.nodes.len() {
             // One place has one type: records have the same fields in every state.
-            let node = format!("node_{node}");
+            let kind = if system.is_of_threads() { "thread" } else { "node" };
+            let node = format!("{kind}_{node}");
             let fields = |state: &Value| -> Option<Vec<String>> {
                 Some(state[&node].as_object()?.keys().cloned().collect())
             };
@@ -168,7 +189,9 @@ fn reports_for_continuous_integration_have_one_failure() {
         let report = roxmltree::Document::parse(&report).unwrap_or_else(|e| panic!("{name}: {e}"));
         let all =
             |tag: &'static str| report.descendants().filter(move |node| node.has_tag_name(tag));
-        assert_eq!(all("testcase").count(), properties.len() + 1, "{name}");
+        // Besides the properties, that no handler panics; of threads, that they neither panic nor get into trouble.
+        let more = if system.is_of_threads() { 1 + Trouble::ALL.len() } else { 1 };
+        assert_eq!(all("testcase").count(), properties.len() + more, "{name}");
         assert_eq!(all("failure").count(), 1, "{name}");
         let suite = all("testsuite").next().unwrap();
         assert_eq!(suite.attribute("failures"), Some("1"), "{name}");

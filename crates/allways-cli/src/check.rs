@@ -6,7 +6,7 @@ use crate::progress::Watch;
 use crate::report::Report;
 use crate::save::Save;
 use crate::{Entry, Exit, Parameters, interrupt, json, save};
-use allways::{Checkable, TextOptions, Verdict};
+use allways::{Checkable, Engine, TextOptions, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -25,6 +25,10 @@ pub(crate) fn check(
     let system = build(entry, &parameters)?;
     save::prepare(&args.output)?;
     let mut options = args.options();
+    if options.engine == Engine::Auto && system.is_of_threads() {
+        // That is what it means for them. Said here, progress counts runs.
+        options.engine = Engine::Dpor;
+    }
     options.stop = Some(Arc::clone(&console.stop));
     if console.catches_interrupts {
         interrupt::install(&console.stop);
@@ -52,6 +56,7 @@ pub(crate) fn check(
             entry,
             parameters: &parameters,
             properties: &properties,
+            is_of_threads: system.is_of_threads(),
             outcome: &outcome,
             witnesses: args.output.witnesses,
             coverage: args.output.coverage,

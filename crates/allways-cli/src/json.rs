@@ -32,9 +32,10 @@ struct OutcomeJson<'a> {
     peak_memory_bytes: Option<u64>,
     collision_probability: Option<f64>,
     run: Option<Vec<EventJson<'a>>>,
-    /// `always`, `stuck`, `never reached` or `panic`, when violated.
+    /// `always`, `stuck`, `never reached` or `panic`, when violated; for threads also `deadlock`, `lost wake-up`, `livelock`, `data race`,
+    /// `double lock` or `leaked thread`.
     cause: Option<&'static str>,
-    /// What the property reads at the end: a view of each node, or an observer's state.
+    /// What the property reads at the end: a view of each node, or an observer's state. For threads, where each that is in trouble stands.
     reads: Option<&'a [String]>,
     minimised: Option<MinimisedJson>,
     witnesses: Vec<WitnessJson<'a>>,
@@ -59,6 +60,8 @@ struct SizeJson {
     events: usize,
     switches: usize,
     choices: u64,
+    /// Null but for threads.
+    preemptions: Option<u32>,
 }
 
 /// Where a `sometimes` property holds.
@@ -154,14 +157,16 @@ impl<'a> From<&'a RunEvent> for EventJson<'a> {
 
 impl From<&Minimised> for MinimisedJson {
     fn from(minimised: &Minimised) -> Self {
-        let size = |size: &RunSize| SizeJson {
+        let size = |size: &RunSize, preemptions: Option<u32>| SizeJson {
             events: size.events,
             switches: size.switches,
             choices: size.choices,
+            preemptions,
         };
+        let preemptions = minimised.preemptions;
         MinimisedJson {
-            before: size(&minimised.before),
-            after: size(&minimised.after),
+            before: size(&minimised.before, preemptions.map(|[before, _]| before)),
+            after: size(&minimised.after, preemptions.map(|[_, after]| after)),
             is_shortest: minimised.is_shortest,
             out_of_time: minimised.out_of_time,
         }

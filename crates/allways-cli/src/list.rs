@@ -12,6 +12,7 @@ use serde::Serialize;
 /// A system with the properties that it has when every parameter is at its default.
 struct Listed<'a> {
     entry: &'a Entry,
+    is_of_threads: bool,
     properties: Result<Vec<(String, PropertyKind)>, String>,
 }
 
@@ -39,7 +40,8 @@ impl<'a> Listed<'a> {
     fn new(entry: &'a Entry) -> Self {
         let system = entry.parameters(&[]).map_err(|error| error.to_string());
         let system = system.and_then(|parameters| build(entry, &parameters));
-        Listed { entry, properties: system.map(|system| system.property_names()) }
+        let is_of_threads = system.as_ref().is_ok_and(|system| system.is_of_threads());
+        Listed { entry, is_of_threads, properties: system.map(|system| system.property_names()) }
     }
 
     fn text(&self) -> String {
@@ -53,6 +55,9 @@ impl<'a> Listed<'a> {
         part("parameters", parameters.iter().map(parameter_row).collect());
         part("bugs", bugs.iter().map(bug_row).collect());
         let properties = match &self.properties {
+            Ok(_) if self.is_of_threads => {
+                vec![vec!["no thread panics or gets into trouble".to_owned()]]
+            }
             Ok(properties) => {
                 properties.iter().map(|(name, kind)| vec![kind.to_string(), name.clone()]).collect()
             }
@@ -88,6 +93,8 @@ struct SystemsJson<'a> {
 struct SystemJson<'a> {
     name: &'a str,
     about: &'a str,
+    /// `nodes` or `threads`.
+    made_of: &'static str,
     parameters: Vec<ParameterJson<'a>>,
     bugs: Vec<BugJson<'a>>,
     /// Null if the system cannot be built with its defaults.
@@ -139,6 +146,7 @@ impl<'a> From<&'a Listed<'a>> for SystemJson<'a> {
         SystemJson {
             name: entry.name,
             about: entry.about,
+            made_of: if listed.is_of_threads { "threads" } else { "nodes" },
             parameters: entry.parameters.iter().map(Into::into).collect(),
             bugs: entry.bugs.iter().map(bug).collect(),
             properties: listed.properties.as_ref().ok().map(|p| p.iter().map(property).collect()),

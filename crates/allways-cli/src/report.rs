@@ -7,7 +7,8 @@ use crate::show;
 use crate::text::{bytes, columns, count, next, one_line};
 use crate::{Entry, Kind, Parameters};
 use allways::{
-    Bound, Cause, Outcome, PropertyKind, TextOptions, Verdict, Violation, Witness, grouped,
+    Bound, Cause, Outcome, PropertyKind, RunEvent, RunEventKind, TextOptions, Verdict, Violation,
+    Witness, grouped,
 };
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub(crate) struct Report<'a> {
     pub entry: &'a Entry,
     pub parameters: &'a Parameters,
     pub properties: &'a [(String, PropertyKind)],
+    /// Whether threads were checked, and no nodes.
+    pub is_of_threads: bool,
     pub outcome: &'a Outcome,
     /// Whether to show the runs to `sometimes` properties.
     pub witnesses: bool,
@@ -129,6 +132,9 @@ impl Report<'_> {
         match (&self.outcome.coverage, self.coverage) {
             (_, false) => String::new(),
             (Some(coverage), true) => format!("coverage\n{coverage}"),
+            (None, true) if self.is_of_threads => {
+                "coverage: threads have no handlers to cover\n".to_owned()
+            }
             (None, true) => "coverage: not known with this search\n".to_owned(),
         }
     }
@@ -184,7 +190,10 @@ impl Report<'_> {
     fn next(&self) -> String {
         match self.outcome.verdict {
             Verdict::Inconclusive => match self.outcome.bounded_by {
-                Some(bound) => next(&[(after(bound, &self.outcome.engine), "")]),
+                Some(bound) => {
+                    let after = after(bound, &self.outcome.engine, self.is_of_threads);
+                    next(&[(after, "")])
+                }
                 None => String::new(),
             },
             Verdict::Violated => self.after_violation(),
@@ -216,7 +225,7 @@ impl Report<'_> {
             return next(&advice);
         }
         let is_shortest = self.outcome.minimised.as_ref().is_some_and(|m| m.is_shortest);
-        if !is_shortest && !self.outcome.engine.contains("bfs") {
+        if !is_shortest && !self.outcome.engine.contains("bfs") && !self.is_of_threads {
             advice.push(("--search bfs".to_owned(), "for a shortest run"));
         }
         let smaller = self.entry.parameters.iter().find_map(|parameter| match parameter.kind {
@@ -226,7 +235,9 @@ impl Report<'_> {
             }
             Kind::Word(_) => None,
         });
-        advice.extend(smaller.map(|smaller| (smaller, "for a smaller system")));
+        let what = if self.is_of_threads { "program" } else { "system" };
+        let about = format!("for a smaller {what}");
+        advice.extend(smaller.map(|smaller| (smaller, about.as_str())));
         next(&advice)
     }
 
@@ -240,7 +251,7 @@ impl Report<'_> {
 }
 
 /// What to do about a bound that an engine has met.
-fn after(bound: Bound, engine: &str) -> &'static str {
+fn after(bound: Bound, engine: &str, is_of_threads: bool) -> &'static str {
     match bound {
         Bound::Depth => "raise --max-depth",
         Bound::States => "raise --max-states",
@@ -249,6 +260,7 @@ fn after(bound: Bound, engine: &str) -> &'static str {
         Bound::Preemptions => "allow more with --preemptions, or leave that out",
         Bound::Reduction => "use --reduction optimal, which misses nothing",
         Bound::Runs if engine.starts_with("dpor") => "raise --max-runs",
+        Bound::Runs if is_of_threads => "raise --runs, or use --engine dpor, which is complete",
         Bound::Runs => "raise --runs, or use --engine global, which is complete",
         Bound::Interrupt => "let it run to its end, or bound it with --max-seconds",
     }
@@ -261,6 +273,12 @@ fn in_lines(violation: &Violation) -> String {
     }
     let mut text = format!("the run, {}:\n", count(violation.run.events.len(), "event"));
     text.push_str(&violation.run.to_string());
+    let is_thread = |event: &RunEvent| event.kind == RunEventKind::Thread;
+    if violation.run.events.iter().any(is_thread) {
+        let said = violation.reads.iter().filter(|read| !read.is_empty());
+        text.extend(said.map(|read| format!("  {read}\n")));
+        return text;
+    }
     match violation.reads.as_slice() {
         [] => {}
         [read] => text.push_str(&format!("at its end, the property reads {read}\n")),

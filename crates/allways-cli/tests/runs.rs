@@ -248,8 +248,9 @@ fn every_format_of_a_bug_of_each_system() {
         let Some(bug) = entry.bugs.last().map(|bug| bug.name) else { continue };
         let directory = saved(&format!("formats-{system}"), system, bug);
         assert_eq!(allways(&directory, &["replay", "run.json", "-q"]).code, 1, "{system}");
+        let who = if entry.is_of_threads() { "main" } else { "node" };
         for (flag, sign) in [
-            ("--text", "node"),
+            ("--text", who),
             ("--html", "<!DOCTYPE html>"),
             ("--svg", "<svg "),
             ("--mermaid", "sequenceDiagram"),
@@ -275,6 +276,83 @@ fn every_format_of_a_bug_of_each_system() {
             assert_eq!((code, silence.as_str(), err.as_str()), (0, "", ""), "{system} {flag}");
             assert_eq!(read(&directory, "shown"), out, "{system} {flag}");
         }
+    }
+}
+
+#[test]
+fn a_run_of_threads_is_replayed_minimised_and_shown() {
+    let directory = saved("threads", "dining", "same-order");
+    let Ran { code, out, err } = allways(&directory, &["replay", "run.json"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let verdict = "still violates: deadlock: main, philosopher 0 and philosopher 1 wait for ever, after 2 events";
+    assert!(out.contains(&format!("\n{verdict}\n  main waits at ")), "{out}");
+    assert!(!out.contains("node "), "{out}");
+    // Whoever takes forks in the right order waits.
+    let fixed = ["replay", "run.json", "--set", "bug=none"];
+    let Ran { code, out, .. } = allways(&directory, &fixed);
+    assert_eq!(code, 3);
+    assert!(
+        out.contains("\nno longer applies at event 2: philosopher 1 locks mutex 1 of "),
+        "{out}"
+    );
+    assert!(out.contains(": it cannot happen; philosopher 1 waits at "), "{out}");
+    assert!(out.contains("\n  what can happen there: philosopher 0 locks mutex 1 of "), "{out}");
+    let Ran { code, out, .. } = allways(&directory, &["minimise", "run.json"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("\nnot minimised further: 2 events as before; "), "{out}");
+    let Ran { code, out, .. } = allways(&directory, &["show", "run.json", "--test"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("use allways_threads::Program;\n"), "{out}");
+    assert!(out.contains("fn no_deadlock_in_this_run() {\n"), "{out}");
+
+    let directory = saved("threads-panic", "bounded-buffer", "if-instead-of-while");
+    let fixed = ["replay", "run.json", "--set", "bug=none"];
+    let Ran { code, out, .. } = allways(&directory, &fixed);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("\nno longer violates: nothing is wrong at the end of the run\n"),
+        "{out}"
+    );
+    let run = "check bounded-buffer --set bug=if-instead-of-while --engine walk --no-minimise";
+    let walk: Vec<&str> = run.split(' ').chain(["--save", ".", "-q"]).collect();
+    assert_eq!(allways(&directory, &walk).code, 1);
+    let Ran { code, out, .. } = allways(&directory, &["minimise", "run.json", "-o", "small.json"]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(allways(&directory, &["replay", "small.json"]).code, 1);
+}
+
+#[test]
+fn runs_of_nodes_are_none_of_threads() {
+    let directory = saved("not-threads", "register", "return-concurrent");
+    let nodes = read(&directory, "run.json").replacen("\"register\"", "\"dining\"", 1);
+    let at = nodes.find("\"parameters\": [").unwrap();
+    let end = at + nodes[at..].find(']').unwrap();
+    let nodes = format!("{}\"parameters\": [{}", &nodes[..at], &nodes[end..]);
+    std::fs::write(directory.join("always.json"), &nodes).unwrap();
+    let panics = nodes.replacen("\"cause\": \"always\"", "\"cause\": \"panic\"", 1);
+    std::fs::write(directory.join("panic.json"), panics).unwrap();
+    for (name, sentence) in [
+        ("always.json", "the run violates property `regular`, and threads have no properties"),
+        ("panic.json", "the run is none of threads: "),
+    ] {
+        for command in ["replay", "show"] {
+            let Ran { code, out, err } = allways(&directory, &[command, name]);
+            assert_eq!((code, out.as_str()), (2, ""), "{command} {name}: {err}");
+            assert!(err.contains(sentence) && err.lines().count() == 1, "{command} {name}: {err}");
+        }
+        assert_eq!(allways(&directory, &["minimise", name]).code, 2);
+    }
+    let threads = saved("not-nodes", "dining", "same-order");
+    let text = read(&threads, "run.json").replacen("\"dining\"", "\"tree\"", 1);
+    let at = text.find("\"parameters\": [").unwrap();
+    let end = at + text[at..].find(']').unwrap();
+    let text = format!("{}\"parameters\": [{}", &text[..at], &text[end..]);
+    std::fs::write(threads.join("tree.json"), text).unwrap();
+    for command in ["replay", "show", "minimise"] {
+        let Ran { code, err, .. } = allways(&threads, &[command, "tree.json"]);
+        assert_eq!(code, 2, "{command}: {err}");
+        let sentence = "the run ends in a deadlock, and the system has no threads";
+        assert!(err.contains(sentence) && err.lines().count() == 1, "{command}: {err}");
     }
 }
 

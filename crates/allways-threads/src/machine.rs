@@ -25,8 +25,6 @@ pub struct Threads {
     pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
-    /// Whether a run that is followed has steps that were not known to be steps.
-    was_taught: bool,
 }
 
 impl Threads {
@@ -36,7 +34,6 @@ impl Threads {
             last: NONE,
             ends_within: None,
             looked: None,
-            was_taught: false,
         }
     }
 
@@ -71,17 +68,18 @@ impl Threads {
         )
     }
 
-    /// What has to be a step for an event of a run that was kept to be what this thread does next; `None` if nothing has to.
+    /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.
     fn lesson(&mut self, thread: u32, event: &RunEvent) -> Option<Lesson> {
         if let Some(lesson) = task_words::lesson(&mut self.runtime, thread, &event.what) {
             return Some(lesson);
         }
         let log = &self.runtime.log;
         let pending = self.runtime.pending(thread);
-        if words::is_end(&event.what) && pending.is_none_or(|op| op.kind != Kind::Store) {
+        let what = words::without_name(&self.runtime, thread, &event.what);
+        if words::is_end(what) && pending.is_none_or(|op| op.kind != Kind::Store) {
             return Some(Lesson::Watched(thread));
         }
-        if words::is_await(&event.what) {
+        if words::is_await(what) {
             let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
             return pending.filter(receives).map(|op| Lesson::Tried(op.object));
         }
@@ -92,7 +90,7 @@ impl Threads {
         });
         let is_it = |entry: &&Entry| {
             !self.runtime.population.names.is_tried(entry.op.object)
-                && words::tells_unlock(&self.runtime, &event.what, entry)
+                && words::tells_unlock(&self.runtime, what, entry)
         };
         taken.find(is_it).map(|entry| Lesson::Tried(entry.op.object))
     }
@@ -396,10 +394,6 @@ impl Told for Threads {
         let Some(&process) = event.node.and_then(|node| self.runtime.present.get(node)) else {
             return Ok(None);
         };
-        if let Some(lesson) = self.lesson(process, event) {
-            self.was_taught |= self.runtime.population.names.be_taught(lesson);
-            return Ok(None);
-        }
         let alternative = event.choices.first().copied().unwrap_or(0);
         let can = match self.runtime.look(process) {
             Some(Look::Can(can)) => alternative < can.alternatives,
@@ -412,8 +406,11 @@ impl Told for Threads {
         self.runtime.population.names.forget();
     }
 
-    fn was_taught(&mut self) -> bool {
-        std::mem::take(&mut self.was_taught)
+    fn teach(&mut self, next: &RunEvent) -> Result<bool, Error> {
+        self.runtime.live()?;
+        let process = next.node.and_then(|node| self.runtime.present.get(node)).copied();
+        let lesson = process.and_then(|process| self.lesson(process, next));
+        Ok(lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson)))
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {
@@ -422,13 +419,18 @@ impl Told for Threads {
         match &self.runtime.failure {
             Some((Cause::Panic, message)) => {
                 reads.iter_mut().for_each(String::clear);
-                let last = self.runtime.present.iter().position(|&thread| thread == self.last);
-                if let Some(read) = last.and_then(|last| reads.get_mut(last)) {
+                let failed = self.runtime.failed;
+                let failed = self.runtime.present.iter().position(|&thread| thread == failed);
+                if let Some(read) = failed.and_then(|failed| reads.get_mut(failed)) {
                     *read = format!("panics: {message}");
                 }
             }
             Some(_) => reads.iter_mut().for_each(String::clear),
             None => {}
+        }
+        let threads = reads.iter_mut().zip(&self.runtime.present);
+        for (read, &thread) in threads.filter(|(read, _)| !read.is_empty()) {
+            *read = format!("{} {read}", self.runtime.thread_name(thread));
         }
         Ok(reads)
     }

@@ -9,6 +9,7 @@ use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
     SavedRun, Story, Violation,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// The stack of a thread, unless the program says otherwise.
@@ -288,6 +289,22 @@ impl Program {
         machine::replay(self, saved)
     }
 
+    /// Reads a saved run from a file and carries it out: see [`Program::replay`].
+    ///
+    /// ```no_run
+    /// # use allways_threads::Program;
+    /// # let program = Program::new(|| ());
+    /// // In a test, with the run.json that a check has saved: the bug does not come back.
+    /// program.replay_file("tests/run.json").unwrap().assert_no_longer_violates();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the file is no saved run, or a thread hides something from the checker.
+    pub fn replay_file(&self, path: impl AsRef<Path>) -> Result<Replayed, Error> {
+        self.replay(&SavedRun::load(path)?)
+    }
+
     fn validate(&self) -> Result<(), Error> {
         match self.mains.is_empty() {
             true => Err(Error::System("the program has no process; give it one".to_owned())),
@@ -316,6 +333,10 @@ impl Checkable for Program {
 
     fn property_names(&self) -> Vec<(String, PropertyKind)> {
         Vec::new()
+    }
+
+    fn is_of_threads(&self) -> bool {
+        true
     }
 
     fn replay(&self, saved: &SavedRun) -> Result<Replayed, Error> {

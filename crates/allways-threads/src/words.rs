@@ -39,16 +39,16 @@ pub(crate) fn value_before(runtime: &Runtime, entry: &Entry) -> Option<u64> {
     runtime.population.made.get(entry.op.object as usize)?.initial
 }
 
-/// An event in words.
+/// An event in words: who, what, where.
 pub(crate) fn event(runtime: &Runtime, event: usize) -> String {
     let entry = &runtime.log.entries[event];
-    let what = did(runtime, entry);
-    format!("{what} at {}", place(entry.op.at))
+    let (who, what) = (runtime.thread_name(entry.thread), did(runtime, entry));
+    format!("{who} {what} at {}", place(entry.op.at))
 }
 
 /// Whether an event that was told gives back what this one took, and does nothing else. When it was told, more like it may have been made.
 pub(crate) fn tells_unlock(runtime: &Runtime, what: &str, taken: &Entry) -> bool {
-    let Some(rest) = what.strip_prefix("unlocks ") else { return false };
+    let Some(rest) = told(what, "unlocks ") else { return false };
     let at = format!(" at {}", place(taken.op.at));
     let Some(name) = rest.strip_suffix(&at) else { return false };
     let (only, one_of_many) = runtime.object_names(taken.op.object);
@@ -57,12 +57,24 @@ pub(crate) fn tells_unlock(runtime: &Runtime, what: &str, taken: &Entry) -> bool
 
 /// Whether an event is the end of a thread, as it was told.
 pub(crate) fn is_end(what: &str) -> bool {
-    what.starts_with("ends at ")
+    told(what, "ends at ").is_some()
 }
 
 /// Whether an event is the beginning of a wait for one who hands over, as it was told.
 pub(crate) fn is_await(what: &str) -> bool {
-    what.starts_with("begins to wait for a message ")
+    told(what, "begins to wait for a message ").is_some()
+}
+
+/// An event as it was told, without who did it, if that is what the thread is called now.
+pub(crate) fn without_name<'a>(runtime: &Runtime, thread: u32, what: &'a str) -> &'a str {
+    let rest = what.strip_prefix(&runtime.thread_name(thread));
+    rest.and_then(|rest| rest.strip_prefix(' ')).unwrap_or(what)
+}
+
+/// What comes after these words in an event as it was told; the thread may have had another name then.
+fn told<'a>(what: &'a str, words: &str) -> Option<&'a str> {
+    let named = || what.split_once(&format!(" {words}")).map(|(_, rest)| rest);
+    what.strip_prefix(words).or_else(named)
 }
 
 fn did(runtime: &Runtime, entry: &Entry) -> String {

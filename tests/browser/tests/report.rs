@@ -336,7 +336,7 @@ fn every_bug_of_the_catalogue_opens_without_a_complaint() {
         for bug in entry.bugs {
             let system = entry.build(&[("bug", bug.name)]).unwrap();
             // Whatever run there is, the sooner the better.
-            let search = Search::Dfs;
+            let search = if system.is_of_threads() { Search::Bfs } else { Search::Dfs };
             let options = Options { search, threads: 1, minimise: false, ..Options::default() };
             let story = system.check_with(&options).unwrap().story.unwrap();
             show(&mut browser, &format!("{}-{}", entry.name, bug.name), &story);

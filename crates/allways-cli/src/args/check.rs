@@ -1,9 +1,10 @@
 //! The arguments of `allways check`. Each flag is an environment variable too.
 
 use super::Color;
-use super::values::{at_least_one, setting, threads, truth, whole};
+use super::values::{at_least_one, preemptions, setting, threads, truth, whole};
 use allways::{
-    Combine, Engine, Error, Options, Por, Reduction, Search, parse_bytes, parse_por, parse_seconds,
+    Combine, Engine, Error, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
+    parse_seconds,
 };
 use clap::{ArgAction, Args, ValueHint};
 use std::path::PathBuf;
@@ -21,6 +22,11 @@ Engines:
            unless a bound ends it; where it cannot decide, it says so and global goes on
   walk     seeded random runs; finds violations, never proves that there are none
 
+Programs of threads have no states to remember. They are explored by engine dpor, which auto is for
+them, with reduction none, source or optimal, or by walk. What is wanted of them is that no thread
+panics or gets into trouble: a deadlock, a lost wake-up, a livelock, a data race, a lock that is taken
+twice, a thread that nobody joins.
+
 Searches of engine global:
   bfs      breadth-first: the shortest run to a violation
   dfs      depth-first: the least memory
@@ -36,6 +42,12 @@ Reductions of engine dpor:
            more memory, and often by far the least time
   optimal  source sets, sleep sets and wakeup trees: one run for each trace
 
+Schedules of threads in engine walk:
+  random   each thread that can go on is equally likely, at each step
+  pct      by priorities that are drawn at random, and changed at a few random steps: what takes
+           DEPTH steps in a certain order to go wrong is found with a probability that is known;
+           pct:DEPTH, or 3 if nothing is said
+
 Combinations of local states in engine lmc:
   general  all of them
   views    those that differ in what a property reads, and of these only what violates it
@@ -50,6 +62,9 @@ Examples:
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
   allways check register --set bases=2 --engine dpor --reduction source
   allways check paxos --set proposals=2 --engine lmc
+  allways check dining --set bug=same-order     threads that wait for each other
+  allways check bounded-buffer --set items=3 --preemptions 2
+  allways check dining --set philosophers=9,bug=same-order --engine walk --schedule pct:3
   allways check tree --json                     the outcome for programs
   allways check tree --coverage --junit tree.xml
   allways check register --set bug=minority-read --save out
@@ -140,6 +155,10 @@ struct How {
     #[arg(long, env = "ALLWAYS_REDUCTION", default_value = "optimal")]
     reduction: Reduction,
 
+    /// How engine walk chooses among the threads that can go on: random, pct or pct:DEPTH.
+    #[arg(long, env = "ALLWAYS_SCHEDULE", default_value = "random")]
+    schedule: Schedule,
+
     /// Which combinations of local states engine lmc makes: general or views.
     #[arg(long, env = "ALLWAYS_COMBINE", default_value = "views")]
     combine: Combine,
@@ -186,6 +205,12 @@ struct Bounds {
     #[arg(value_parser = whole, allow_negative_numbers = true)]
     max_runs: Option<u64>,
 
+    /// Only runs in which a thread that could go on is stopped at most this often, and all of these; in engine dpor,
+    /// for programs of threads.
+    #[arg(long, value_name = "N", env = "ALLWAYS_PREEMPTIONS")]
+    #[arg(value_parser = preemptions, allow_negative_numbers = true)]
+    preemptions: Option<u32>,
+
     /// No runs of more events than this; engine dpor stops at 1,000 and walk at 10,000 if nothing is said.
     #[arg(long, value_name = "N", env = "ALLWAYS_MAX_DEPTH")]
     #[arg(value_parser = whole, allow_negative_numbers = true)]
@@ -223,6 +248,8 @@ impl CheckArgs {
             engine: how.engine,
             search: how.search,
             reduction: how.reduction,
+            schedule: how.schedule,
+            preemptions: bounds.preemptions,
             combine: how.combine,
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,

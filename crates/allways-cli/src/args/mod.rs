@@ -28,6 +28,7 @@ Examples:
   allways check paxos                           check a system as it is
   allways check paxos --set bug=last-promise    bring back a known mistake, and see its run
   allways check zab --max-seconds 60            stop after a minute with what is known by then
+  allways check dining                          threads and locks: every order in which they can run
   allways check paxos --set bug=last-promise --save out
   allways show out/run.json --html run.html     look at its run in a browser
   allways replay out/run.json                   does the code as it is now still violate?
@@ -47,7 +48,8 @@ What is listed:
   bugs        known mistakes; bring one back with `check SYSTEM --set bug=NAME`, and the other
               parameters default to the smallest that show it
   properties  `always` holds in every reachable global state, `sometimes` in at least one,
-              `never stuck` allows a global state without successors only where it says so
+              `never stuck` allows a global state without successors only where it says so; of a
+              program of threads, that no thread panics or gets into trouble
 
 Exit codes:
   0  listed
@@ -74,7 +76,7 @@ Exit codes:
   0  printed
   2  wrong usage";
 
-/// Checks distributed systems as they are implemented: every order of messages, every crash.
+/// Checks distributed systems as they are implemented: every order of messages, every crash, every order of threads.
 #[derive(Parser)]
 #[command(
     name = "allways",
@@ -189,8 +191,9 @@ pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
         .mut_subcommand("list", systems)
         .mut_subcommand("check", |check| {
             systems(check)
-                .mut_arg("engine", words(&["auto", "global", "walk"]))
+                .mut_arg("engine", words(&["auto", "global", "dpor", "lmc", "walk"]))
                 .mut_arg("search", words(&["bfs", "dfs", "classic"]))
+                .mut_arg("schedule", words(&["random", "pct"]))
                 .mut_arg("color", words(&["auto", "always", "never"]))
         })
         .mut_subcommand("live", |live| {
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_engines_and_searches_that_are_completed_exist() {
+    fn the_names_of_engines_searches_and_schedules_that_are_completed_exist() {
         let command = described(&[], "allways");
         let check = command.find_subcommand("check").unwrap();
         let values = |name: &str| {
@@ -244,5 +247,6 @@ mod tests {
         };
         assert!(values("engine").all(|name| name.parse::<allways::Engine>().is_ok()));
         assert!(values("search").all(|name| name.parse::<allways::Search>().is_ok()));
+        assert!(values("schedule").all(|name| name.parse::<allways::Schedule>().is_ok()));
     }
 }

@@ -43,8 +43,9 @@ Examples:
   allways minimise out/run.json                 out/run.min.json is the smaller run
   allways minimise out/run.json -o out/run.json
 
-Fewer events first, then fewer switches between nodes, then smaller choices. What comes out violates
-the same property. Ctrl-C stops with what there is by then.
+Fewer events first, then fewer switches between nodes, then smaller choices. Of threads, fewer are
+stopped where they could go on, before anything else. What comes out violates the same property.
+Ctrl-C stops with what there is by then.
 
 Exit codes:
   0  written, whether it became smaller or not

@@ -35,6 +35,11 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+pub(super) fn preemptions(text: &str) -> Result<u32, String> {
+    let most = u32::MAX;
+    u32::try_from(whole(text)?).map_err(|_| format!("`{text}` is too large: {most} is the largest"))
+}
+
 /// A number of columns in which there is room for anything.
 pub(super) fn width(text: &str) -> Result<usize, String> {
     match whole(text)? {

@@ -3,6 +3,7 @@
 mod status;
 
 use crate::args::{LiveArgs, LiveNodeArgs};
+use crate::check::build;
 use crate::console::Console;
 use crate::files::{self, typed};
 use crate::json::{self, EventJson, Values, values};
@@ -90,7 +91,14 @@ pub(crate) fn live(
             true => "no system here can".to_owned(),
             false => format!("those that can are {}", names.join(", ")),
         };
-        return Err(format!("system `{}` cannot be deployed; {others}", entry.name));
+        let is_of_threads = entry
+            .parameters(&[])
+            .is_ok_and(|set| build(entry, &set).is_ok_and(|system| system.is_of_threads()));
+        let name = entry.name;
+        return Err(match is_of_threads {
+            true => format!("`{name}` is a program of threads, which cannot be deployed; {others}"),
+            false => format!("system `{name}` cannot be deployed; {others}"),
+        });
     }
     let parameters = entry.live_parameters(&args.settings()).map_err(in_words)?;
     let system: Arc<dyn Deployable> = Arc::from(entry.deploy(&parameters).map_err(in_words)?);

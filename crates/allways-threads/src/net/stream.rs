@@ -127,18 +127,17 @@ impl Stream {
         let ends = (Arc::clone(&from), Arc::clone(&to));
         let connecting = Shared::new(ends, (client, server), there, at);
         let accepting = Shared::new((to, from), (server, client), back, at);
-        (
-            Stream::of(Arc::new(connecting), there, None, at),
-            Stream::of(Arc::new(accepting), back, None, at),
-        )
+        let connecting = Stream::of(Arc::new(connecting), there, None, at);
+        (connecting, Stream::of(Arc::new(accepting), back, None, at))
     }
 
-    fn of(shared: Arc<Shared>, called: Called, copied: Option<u32>, at: At) -> Stream {
+    /// A socket, and the one that it is a copy of.
+    fn of(shared: Arc<Shared>, called: Called, of: Option<u32>, at: At) -> Stream {
         let own = Handle::new("socket", at, None);
         if let Some(runtime) = current() {
             runtime.call(own.object(), called);
-            runtime.add_sender(shared.outgoing.handle.object(), own.object(), copied);
-            runtime.add_receiver(shared.incoming.handle.object(), own.object());
+            runtime.add_sender(shared.outgoing.handle.object(), own.object(), of);
+            runtime.add_receiver(shared.incoming.handle.object(), own.object(), of);
         }
         Stream { shared, own, is_known: true, at }
     }

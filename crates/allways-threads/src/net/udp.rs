@@ -71,14 +71,15 @@ impl Socket {
         };
         let options = Setting::new(options, called, at);
         let shared = Shared { channel: bound.channel, options, local, called };
-        Ok(Socket::of(Arc::new(shared), at))
+        Ok(Socket::of(Arc::new(shared), None, at))
     }
 
-    fn of(shared: Arc<Shared>, at: At) -> Self {
+    /// A socket, and the one that it is a copy of.
+    fn of(shared: Arc<Shared>, of: Option<u32>, at: At) -> Self {
         let own = Handle::new("socket", at, None);
         if let Some(runtime) = current() {
             runtime.call(own.object(), shared.called);
-            runtime.add_receiver(shared.channel.handle.object(), own.object());
+            runtime.add_receiver(shared.channel.handle.object(), own.object(), of);
         }
         Socket { shared, own, at }
     }
@@ -348,7 +349,8 @@ impl UdpSocket {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.try_clone()?),
             Either::Led(led) => {
-                Either::Led(Socket::of(Arc::clone(&led.shared), Location::caller()))
+                let of = Some(led.own.object());
+                Either::Led(Socket::of(Arc::clone(&led.shared), of, Location::caller()))
             }
         };
         Ok(UdpSocket { inner })

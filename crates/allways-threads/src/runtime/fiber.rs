@@ -4,7 +4,7 @@
 //! end waits for the next one; and those of a check are kept for the next check on the same thread of the operating system.
 
 use super::current;
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::RefCell;
 use std::io;
@@ -19,8 +19,7 @@ pub(crate) trait Job {
 /// A coroutine that runs threads.
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), (), (), DefaultStack>,
-    /// Where its stack begins, and how large it is.
-    pub base: usize,
+    /// How large its stack is.
     size: usize,
 }
 
@@ -30,6 +29,11 @@ pub(crate) struct Stop(*const Yielder<(), ()>);
 
 impl Stop {
     pub const NOWHERE: Stop = Stop(null());
+
+    /// Where the stack of what the fiber runs begins. Behind that is where it was resumed from, which is another place each time.
+    pub fn base(self) -> usize {
+        self.0.addr()
+    }
 
     /// Stops the thread that runs, until it is resumed.
     ///
@@ -50,18 +54,16 @@ impl Fiber {
     }
 
     fn on(stack: DefaultStack, size: usize) -> Box<Self> {
-        let base = stack.base().get();
         let coroutine = Coroutine::with_stack(stack, |yielder: &Yielder<(), ()>, ()| {
-            loop {
-                // Who resumes it has a thread for it, or wants it to end.
-                let Some(runtime) = current() else { break };
+            // Who resumes it has a thread for it, or wants it to end.
+            while let Some(runtime) = current() {
                 if !runtime.run_thread(Stop(yielder)) {
                     break;
                 }
                 yielder.suspend(());
             }
         });
-        Box::new(Fiber { coroutine, base, size })
+        Box::new(Fiber { coroutine, size })
     }
 
     /// Lets it run until it stops, or its thread has ended.
@@ -77,6 +79,7 @@ impl Fiber {
     }
 
     /// A fiber in place of one that has stopped in the midst of its thread: what is on the stack is never dropped.
+    #[allow(clippy::boxed_local, reason = "fibers stay where they are")]
     pub fn abandon(mut self: Box<Self>) -> Box<Self> {
         // Safety: what is on the stack is never used again.
         unsafe { self.coroutine.force_reset() };

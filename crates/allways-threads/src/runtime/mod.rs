@@ -30,7 +30,7 @@ use log::{Cut, Entry, Log};
 use names::{Names, Own, Register, Site};
 use network::{Called, Faults};
 use op::{Kind, NONE, Op};
-use rules::{Can, Known, Look, Rules, Sender, Touching};
+use rules::{Can, Known, Look, Rules, Touching};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
@@ -57,17 +57,29 @@ pub(crate) struct Made {
     pub what: &'static str,
     pub at: Option<&'static Location<'static>>,
     pub initial: Option<u64>,
-    /// Of a channel: its senders, in the order in which they are looked at.
-    pub senders: Vec<Sender>,
-    /// Those who may receive from it, if there may be several, and the events that it took to make them.
-    pub receivers: Vec<(u32, Vec<u32>)>,
+    /// Of a channel: its senders.
+    pub senders: Vec<User>,
+    /// Those who may receive from it, if there may be several of them.
+    pub receivers: Vec<User>,
     pub called: Option<Called>,
+}
+
+/// One of several who use a channel: what stands for it, and the events that it took to make it.
+///
+/// They are in the order of their lines: each after the one that it is a copy of. So as long as one is there, the first that is
+/// there stays the same when others are made, and what order others are in says nothing about when they came.
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    pub own: u32,
+    pub made_after: Vec<u32>,
+    /// The first of those that it is a copy of, the copy of that, and so on, to itself.
+    line: Vec<u32>,
 }
 
 /// Threads and objects.
 pub(crate) struct Population {
     pub names: Names,
-    pub threads: Vec<Box<Thread>>,
+    pub threads: Vec<Thread>,
     pub made: Vec<Made>,
     pub awaited: Awaited,
 }
@@ -85,11 +97,11 @@ impl Known for Population {
         self.names.part(object, part)
     }
 
-    fn senders(&self, channel: u32) -> &[Sender] {
+    fn senders(&self, channel: u32) -> &[User] {
         self.made.get(channel as usize).map_or(&[], |made| &made.senders)
     }
 
-    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)] {
+    fn receivers(&self, channel: u32) -> &[User] {
         self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
     }
 
@@ -119,6 +131,8 @@ pub(crate) struct Runtime {
     is_ending: bool,
     /// What went wrong in the run.
     pub failure: Option<(Cause, String)>,
+    /// The thread that ran then.
+    pub failed: u32,
     /// What keeps the check from going on.
     pub error: Option<Error>,
     #[allow(clippy::vec_box, reason = "they must stay where they are")]
@@ -145,6 +159,9 @@ pub(crate) struct Runtime {
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
 }
+
+/// How something is dropped.
+type Free = unsafe fn(*mut ());
 
 /// What a run has made for a place: where, what, and how it is dropped.
 type Kept = (usize, *mut (), unsafe fn(*mut ()));
@@ -293,6 +310,7 @@ impl Runtime {
             alternative: 0,
             is_ending: false,
             failure: None,
+            failed: NONE,
             error: None,
             idle: Vec::new(),
             stack_size,
@@ -448,14 +466,16 @@ impl Runtime {
         part
     }
 
-    /// A new sender of a channel, copied from another one or the first.
-    pub fn add_sender(&mut self, channel: u32, object: u32, copied: Option<u32>) {
+    /// A new sender of a channel, and the one that it is a copy of.
+    pub fn add_sender(&mut self, channel: u32, sender: u32, of: Option<u32>) {
         let made_after = self.frontier(self.running);
-        let senders = &mut self.population.made[channel as usize].senders;
-        let from = senders.iter().find(|other| Some(other.object) == copied);
-        let copies = from.map_or(0, |from| from.copies + 1);
-        let at = senders.partition_point(|other| (other.copies, other.object) < (copies, object));
-        senders.insert(at, Sender { object, copies, made_after });
+        add_user(&mut self.population.made[channel as usize].senders, sender, made_after, of);
+    }
+
+    /// Another one who may receive from a channel, and the one that it is a copy of.
+    pub fn add_receiver(&mut self, channel: u32, receiver: u32, of: Option<u32>) {
+        let made_after = self.frontier(self.running);
+        add_user(&mut self.population.made[channel as usize].receivers, receiver, made_after, of);
     }
 
     /// The value of an atomic after the event at hand.
@@ -545,7 +565,7 @@ impl Runtime {
     }
 
     /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
-    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), unsafe fn(*mut ()))> {
+    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), Free)> {
         let which = self.lazies.iter().position(|&other| other == place)?;
         self.population.names.move_lazies();
         // There is nothing at this place now, and another one may come to it.
@@ -677,6 +697,7 @@ impl Runtime {
     pub fn fail(&mut self, cause: Cause, message: String) {
         if self.failure.is_none() {
             self.failure = Some((cause, message));
+            self.failed = self.running;
         }
     }
 
@@ -755,7 +776,7 @@ impl Runtime {
     ) {
         let threads = &mut self.population.threads;
         while threads.len() <= number as usize {
-            threads.push(Box::default());
+            threads.push(Thread::default());
         }
         let fiber = match self.idle.pop() {
             Some(fiber) => fiber,
@@ -1111,6 +1132,14 @@ impl Runtime {
         };
         self.made.iter().copied().filter(is_alike)
     }
+}
+
+fn add_user(users: &mut Vec<User>, own: u32, made_after: Vec<u32>, of: Option<u32>) {
+    let original = users.iter().find(|user| Some(user.own) == of);
+    let mut line = original.map_or_else(Vec::new, |user| user.line.clone());
+    line.push(own);
+    let place = users.partition_point(|user| user.line < line);
+    users.insert(place, User { own, made_after, line });
 }
 
 /// The clocks of an object.

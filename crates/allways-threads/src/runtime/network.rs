@@ -34,17 +34,6 @@ impl Runtime {
         self.population.threads[self.running as usize].process
     }
 
-    /// Another one who may receive from a channel. The first one, before whom there was nobody else, stays the first; the order of
-    /// the others says nothing about when they came.
-    pub fn add_receiver(&mut self, channel: u32, receiver: u32) {
-        let made_after = self.frontier(self.running);
-        let receivers = &mut self.population.made[channel as usize].receivers;
-        receivers.push((receiver, made_after));
-        if let [_, others @ ..] = &mut receivers[..] {
-            others.sort_unstable_by_key(|(receiver, _)| *receiver);
-        }
-    }
-
     /// Gives an object a name of its own.
     pub fn call(&mut self, object: u32, called: Called) {
         self.population.made[object as usize].called = Some(called);

@@ -164,13 +164,13 @@ extern "sysv64" fn look(
     }
     let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
-    let base = thread.base;
+    let base = thread.stop.base();
     let rounds = &mut thread.rounds;
     rounds.next = None;
     if rounds.all(object, kind, at).next().is_none() {
         return NONE;
     }
-    // Safety: registers and stack are there from `from` to the base of the stack of the thread that runs.
+    // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
     let now = unsafe { hash(from, base) };
     rounds.next = Some(now);
     let same = rounds.all(object, kind, at).find(|read| read.stack == Some(now));

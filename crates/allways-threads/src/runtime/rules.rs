@@ -11,9 +11,9 @@
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
-//!   is the same message. That nothing is there to be received is known from the place and from a sender that is there; that nothing will be, from
-//!   all. That somebody is there to receive it is known from one who is; that nobody is, from all who were. Where somebody tries to hand over a message,
-//!   beginning to wait for it is a step of its own, and writes the order of receives.
+//!   is the same message. That nothing is there to be received is known from the place. That somebody is there to send or
+//!   to receive is known from one who is; that nobody is, from all who were. Where somebody tries to hand over a message, beginning to
+//!   wait for it is a step of its own, and writes the order of receives.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //! - Tokens given to a parked thread commute: it has one or none. That it takes it writes it.
 //! - When [tasks](super::awaits) go on, and who gets what they [queue](super::gate) for, is written down elsewhere.
@@ -23,6 +23,7 @@
 //! or filled a channel. All else that keeps a thread from going on is something that has not happened, and will not
 //! have happened in any smaller cut.
 
+use super::User;
 use super::log::{Cut, Entry};
 use super::op::{BLOCKS, Kind, NONE, Op};
 use allways::machine::{Footprint, Footprints};
@@ -108,25 +109,12 @@ pub(crate) trait Known {
     fn is_tried(&self, object: u32) -> bool;
     /// A part of an object, which is an object of its own.
     fn part(&mut self, object: u32, part: u64) -> u32;
-    /// The senders of a channel, in the order in which they are looked at.
-    fn senders(&self, channel: u32) -> &[Sender];
-    /// Those who may receive from it, if there may be several: which objects they are, and the events that it took to make them.
-    fn receivers(&self, channel: u32) -> &[(u32, Vec<u32>)];
+    /// The senders of a channel.
+    fn senders(&self, channel: u32) -> &[User];
+    /// Those who may receive from it, if there may be several.
+    fn receivers(&self, channel: u32) -> &[User];
     /// What a task awaits: see [`Awaited`](super::awaits::Awaited).
     fn awaited(&self, list: u64) -> &[u32];
-}
-
-/// A sender of a channel.
-///
-/// Those that were copied come before their copies, and those that are as many copies away from the first are ordered by what they are. So the first that
-/// is there does not depend on who has made a copy meanwhile: there is one from which it was made.
-#[derive(Clone, Debug)]
-pub(crate) struct Sender {
-    pub object: u32,
-    /// It is so many copies away from the first.
-    pub copies: u32,
-    /// The events that it took to make it.
-    pub made_after: Vec<u32>,
 }
 
 /// Parts of a channel, and of a gate.
@@ -388,25 +376,23 @@ impl<K: Known> Rules<'_, K> {
 
     /// One who may receive from a channel; or all who might, if they are gone.
     fn receiver(&mut self, channel: u32) -> Result<u32, Vec<u32>> {
-        let is_gone = |cut: Cut<'_>, receiver: u32| cut.on(receiver).next().is_some();
-        let mut gone = Vec::new();
         let several = self.known.receivers(channel);
-        for (receiver, made) in several {
-            if !made.iter().any(|&event| self.cut.lacks(event)) {
-                if !is_gone(self.cut, *receiver) {
-                    return Ok(*receiver);
-                }
-                gone.push(*receiver);
-            }
+        if !several.is_empty() {
+            return self.one_of(several);
         }
-        if several.is_empty() {
-            let receiver = self.known.part(channel, part::RECEIVER);
-            if !is_gone(self.cut, receiver) {
-                return Ok(receiver);
-            }
-            gone.push(receiver);
+        let receiver = self.known.part(channel, part::RECEIVER);
+        match self.cut.on(receiver).next() {
+            None => Ok(receiver),
+            Some(_) => Err(vec![receiver]),
         }
-        Err(gone)
+    }
+
+    /// The first of those who use a channel who is there; or all who were, if they are gone.
+    fn one_of(&self, users: &[User]) -> Result<u32, Vec<u32>> {
+        let is_made = |user: &&User| !user.made_after.iter().any(|&event| self.cut.lacks(event));
+        let made = || users.iter().filter(is_made).map(|user| user.own);
+        let there = made().find(|&user| self.cut.on(user).next().is_none());
+        there.ok_or_else(|| made().collect())
     }
 
     fn look_for_receiver(&mut self, op: &Op) -> Look {
@@ -517,15 +503,12 @@ impl<K: Known> Rules<'_, K> {
         if self.cut.on(receiver).next().is_some() {
             return true;
         }
-        for Sender { object, made_after, .. } in self.known.senders(channel) {
-            if !made_after.iter().any(|&event| self.cut.lacks(event)) {
-                touched.push(*object);
-                if self.cut.on(*object).next().is_none() {
-                    return false;
-                }
-            }
+        let sender = self.one_of(self.known.senders(channel));
+        match &sender {
+            Ok(sender) => touched.push(*sender),
+            Err(gone) => touched.extend(gone),
         }
-        true
+        sender.is_err()
     }
 
     fn park(&mut self, op: &Op) -> Look {

@@ -59,8 +59,6 @@ pub(crate) struct Thread {
     pub is_joined: bool,
     /// What it has read lately.
     pub rounds: Rounds,
-    /// Where its stack begins.
-    pub base: usize,
     /// What it is about to do.
     pub pending: Option<Op>,
     /// What it keeps for itself, by the address of its key.
@@ -100,7 +98,6 @@ impl Default for Thread {
             objects: 0,
             is_joined: false,
             rounds: Rounds::default(),
-            base: 0,
             pending: None,
             locals: Vec::new(),
             has_lost_locals: false,
@@ -131,7 +128,6 @@ impl Thread {
         self.is_present = true;
         (self.parent, self.process, self.name) = (parent, process, name);
         self.came_after.extend_from_slice(came_after);
-        self.base = fiber.base;
         (self.fiber, self.job) = (Some(fiber), job);
     }
 

@@ -126,17 +126,23 @@ pub(crate) struct Sending<T> {
 }
 
 impl<T> Sending<T> {
-    fn new(channel: Arc<Channel<T>>, copied: Option<u32>, at: &'static Location<'static>) -> Self {
+    /// A new one, and the one that it is a copy of.
+    fn new(
+        channel: Arc<Channel<T>>,
+        of: Option<&Sending<T>>,
+        at: &'static Location<'static>,
+    ) -> Self {
         let own = Handle::new("sender", at, None);
         if let Some(runtime) = current() {
-            runtime.add_sender(channel.handle.object(), own.object(), copied);
+            let of = of.map(|of| of.own.object());
+            runtime.add_sender(channel.handle.object(), own.object(), of);
         }
         Sending { channel, own, is_done: false }
     }
 
     /// Another one for the same channel.
     pub fn copy(&self, at: &'static Location<'static>) -> Self {
-        Sending::new(Arc::clone(&self.channel), Some(self.own.object()), at)
+        Self::new(Arc::clone(&self.channel), Some(self), at)
     }
 
     fn try_send(&self, message: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {

@@ -312,7 +312,7 @@ fn waiting_may_take_too_long() {
         let ready = pair.0.lock().unwrap();
         let second = time::Duration::from_secs(1);
         let (_ready, result) = pair.1.wait_timeout(ready, second).unwrap();
-        assert_eq!(begin.elapsed(), if result.timed_out() { second } else { second * 0 });
+        assert_eq!(begin.elapsed(), if result.timed_out() { second } else { time::Duration::ZERO });
         drop(_ready);
         thread.join().unwrap();
     };

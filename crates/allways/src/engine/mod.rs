@@ -38,7 +38,7 @@ use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
 use goals::GoalFound;
-use options::{Engine, Options, Search};
+use options::{Engine, Options, Schedule, Search};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -142,6 +142,14 @@ impl<N: Node> System<N> {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));
         }
+        let for_threads = [
+            (options.preemptions.is_some(), "a bound on preemptions"),
+            (options.schedule != Schedule::Random, "a schedule by priorities (pct)"),
+        ];
+        if let Some((_, what)) = for_threads.iter().find(|(is_asked, _)| *is_asked) {
+            let why = format!("{what} is for programs of threads; this is a system of nodes");
+            return Err(Error::Options(why));
+        }
         let mut beside = Vec::new();
         let (name, findings) = match (options.engine, options.search) {
             (Engine::Dpor, _) => {
@@ -201,6 +209,12 @@ pub trait Checkable: Send + Sync {
 
     /// The names of the properties with their kinds.
     fn property_names(&self) -> Vec<(String, PropertyKind)>;
+
+    /// Whether it is a program of threads, and no system of nodes: it has no states to speak of, and its properties are
+    /// that no thread panics or gets into [`Trouble`](crate::Trouble).
+    fn is_of_threads(&self) -> bool {
+        false
+    }
 
     /// Carries out a saved run: see [`System::replay`].
     ///
@@ -380,6 +394,7 @@ fn conclude<N: Node>(
         coverage,
         warnings,
         piles_up,
+        of_threads: false,
         statistics,
     })
 }

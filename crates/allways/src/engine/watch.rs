@@ -47,6 +47,8 @@ pub(crate) fn during<R>(
 fn count(progress: &Progress) -> (u64, &'static str) {
     match progress.estimated_runs() {
         Some(_) => (progress.runs(), "runs"),
+        // Random runs of threads meet no states.
+        None if progress.states() == 0 && progress.runs() > 0 => (progress.runs(), "runs"),
         None => (progress.states(), "states"),
     }
 }
@@ -58,7 +60,9 @@ fn line(progress: &Progress, elapsed: Duration, rate: u64) -> String {
     parts.push(format!("{} a second", grouped(rate)));
     match progress.estimated_runs() {
         Some(runs) => parts.push(format!("a guess: about {} in all", grouped(runs))),
-        None if progress.runs() > 0 => parts.push(format!("{} runs", grouped(progress.runs()))),
+        None if progress.runs() > 0 && what == "states" => {
+            parts.push(format!("{} runs", grouped(progress.runs())))
+        }
         None => {}
     }
     parts.push(format!("depth {}", grouped(progress.depth())));

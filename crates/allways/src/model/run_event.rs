@@ -69,7 +69,7 @@ pub struct RunEvent {
     pub node: Option<usize>,
     /// The node that sent the message.
     pub from: Option<usize>,
-    /// The message, timer, call or partition, as its `Debug` shows it.
+    /// The message, timer, call or partition, as its `Debug` shows it. Of a step of a thread, all of it in words: who does what, and where.
     pub what: String,
     /// What `choose` returned, in order.
     pub choices: Vec<u32>,
@@ -103,7 +103,8 @@ impl fmt::Display for RunEvent {
             }
             RunEventKind::Partition => write!(f, "the network parts into {what}")?,
             RunEventKind::Heal => write!(f, "the partition heals")?,
-            RunEventKind::Thread => write!(f, "thread {node} {what}")?,
+            // Its words say what was chosen, too.
+            RunEventKind::Thread => return write!(f, "{what}"),
         }
         if !self.choices.is_empty() {
             write!(f, ", choosing {:?}", self.choices)?;

@@ -76,6 +76,9 @@ fn extent(statistics: &Statistics, bound: Bound) -> String {
     }
     if let Some(runs) = runs {
         return match (blocked_runs, bound) {
+            (None, _) if unique_states.is_none() => {
+                format!("{}, the longest of {}", counted(*runs, "random run"), events(depth))
+            }
             (None, _) => format!(
                 "{}, the longest of {}, met {}",
                 counted(*runs, "random run"),

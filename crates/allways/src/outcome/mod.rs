@@ -155,7 +155,7 @@ pub enum Cause {
     Stuck,
     /// No reachable global state satisfies a `sometimes` property; there is no run to show.
     NeverReached,
-    /// A handler panicked on the last event of the run.
+    /// A handler panicked on the last event of the run, or a thread after it.
     Panic,
     /// Threads have got into trouble.
     Trouble(Trouble),
@@ -242,7 +242,7 @@ pub struct Violation {
     pub cause: Cause,
     /// The run that ends in it.
     pub run: Run,
-    /// What the property read at the end: a view of each node, or an observer's state.
+    /// What the property read at the end: a view of each node, or an observer's state. For threads, where each that is in trouble stands.
     pub reads: Vec<String>,
 }
 
@@ -405,6 +405,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What piles up in flight, if a bound stopped the search and something does.
     pub(crate) piles_up: Option<String>,
+    /// Whether threads were checked, and no nodes.
+    pub(crate) of_threads: bool,
     /// What the search did.
     pub statistics: Statistics,
 }
@@ -471,6 +473,12 @@ impl Outcome {
 }
 
 impl Violation {
+    /// Whether threads violate something, and no nodes.
+    pub(crate) fn is_of_threads(&self) -> bool {
+        let is_thread = |event: &RunEvent| event.kind == RunEventKind::Thread;
+        matches!(self.cause, Cause::Trouble(_)) || self.run.events.iter().any(is_thread)
+    }
+
     /// What is violated, in one line.
     fn heading(&self) -> String {
         let name = &self.property;
@@ -490,9 +498,10 @@ impl Violation {
         let mut text = format!("{}\n{}", self.heading(), self.run.text(last));
         for (node, read) in self.reads.iter().enumerate() {
             text += &match self.reads.len() {
-                _ if matches!(self.cause, Cause::Trouble(_)) => match read.as_str() {
+                // What threads have come to says itself who it is about.
+                _ if self.is_of_threads() => match read.as_str() {
                     "" => String::new(),
-                    read => format!("  thread {node} {read}\n"),
+                    read => format!("  {read}\n"),
                 },
                 1 => format!("  it reads {read}\n"),
                 _ => format!("  node {node}: {read}\n"),

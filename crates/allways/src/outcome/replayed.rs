@@ -106,6 +106,11 @@ impl fmt::Display for Replayed {
                 }
                 for (node, read) in violation.reads.iter().enumerate() {
                     match violation.reads.len() {
+                        // What threads have come to says itself who it is about.
+                        _ if violation.is_of_threads() => match read.as_str() {
+                            "" => {}
+                            read => writeln!(f, "  {read}")?,
+                        },
                         1 => writeln!(f, "  it reads {read}")?,
                         _ => writeln!(f, "  node {node}: {read}")?,
                     }

@@ -5,7 +5,7 @@
 //! one gets from carrying it out and writing everything down in words, so that those who show a
 //! run (as text, HTML, Mermaid, …) need neither the system nor its types.
 
-use super::{Cause, RunEvent};
+use super::{Cause, RunEvent, RunEventKind};
 use crate::model::property::PropertyKind;
 use std::fmt;
 
@@ -25,7 +25,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Story {
-    /// What each node is called: `node 0` and so on.
+    /// What each node is called: `node 0` and so on. Threads are called what they are named.
     pub nodes: Vec<String>,
     /// What each observer is called.
     pub observers: Vec<String>,
@@ -46,6 +46,35 @@ impl Story {
     /// What was in flight at the end and had never been handled.
     pub(crate) fn never_handled(&self) -> impl Iterator<Item = &StoryEnvelope> {
         self.envelopes.iter().filter(|e| e.handled_at.is_empty() && e.lost_at.is_none())
+    }
+
+    /// Whether it tells of threads. These have no state that is shown.
+    pub(crate) fn is_of_threads(&self) -> bool {
+        self.steps.iter().all(|step| step.event.kind == RunEventKind::Thread)
+            && self.starts.iter().all(|start| start.state.is_empty())
+            && !self.nodes.is_empty()
+    }
+
+    /// What happens at a step; where that is in a thread's words, without who does it.
+    pub(crate) fn what<'a>(&'a self, step: &'a StoryStep) -> &'a str {
+        let what = &step.event.what;
+        match step.event.kind {
+            RunEventKind::Thread => self.without_name(step.event.node.unwrap_or_default(), what),
+            _ => what,
+        }
+    }
+
+    /// Who sent what is handled at a step.
+    pub(crate) fn sender(&self, step: &StoryStep) -> Option<usize> {
+        let is_thread = step.event.kind == RunEventKind::Thread;
+        let envelope = step.envelope.filter(|_| is_thread).and_then(|e| self.envelopes.get(e));
+        step.event.from.or(envelope.and_then(|envelope| envelope.from))
+    }
+
+    /// What is said of a thread, without its name.
+    pub(crate) fn without_name<'a>(&self, thread: usize, text: &'a str) -> &'a str {
+        let name = self.nodes.get(thread).map_or("", String::as_str);
+        text.strip_prefix(name).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(text)
     }
 }
 
@@ -138,9 +167,9 @@ impl StoryStep {
     ///
     /// ```
     /// use allways::{RunEvent, RunEventKind, StoryStep};
-    /// let (kind, what) = (RunEventKind::Thread, "locks".to_owned());
+    /// let (kind, what) = (RunEventKind::Thread, "main locks the mutex".to_owned());
     /// let event = RunEvent { kind, node: Some(0), from: None, what, choices: vec![] };
-    /// assert_eq!(StoryStep::new(event).event.to_string(), "thread 0 locks");
+    /// assert_eq!(StoryStep::new(event).event.to_string(), "main locks the mutex");
     /// ```
     pub fn new(event: RunEvent) -> Self {
         StoryStep {
@@ -318,7 +347,7 @@ pub struct StoryEnding {
     pub kind: Option<PropertyKind>,
     /// Why the end is a violation; `None` for a witness, where the property holds.
     pub cause: Option<Cause>,
-    /// What the property reads at the end: a view of each node, or one observer's state.
+    /// What the property reads at the end: a view of each node, or one observer's state. For threads, where each that is in trouble stands.
     pub reads: Vec<String>,
     /// What [`StoryEnding::reads`] was at the start.
     pub reads_at_start: Vec<String>,

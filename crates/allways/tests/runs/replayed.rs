@@ -156,7 +156,7 @@ fn a_panic_still_panics_or_does_not() {
     assert_eq!(outcome.violation.as_ref().unwrap().cause, Cause::Panic);
     let saved = SavedRun::new("passers", [("", ""); 0], &outcome).unwrap();
     let said = panicking.replay(&saved).unwrap().to_string();
-    assert!(said.starts_with("still violates: a handler panics: no more numbers at "), "{said}");
+    assert!(said.starts_with("still violates: a panic: no more numbers at "), "{said}");
     let replayed = system(Code::Saved).replay(&saved).unwrap();
     assert_eq!(replayed.to_string(), "no longer violates: no handler panics\n");
 }

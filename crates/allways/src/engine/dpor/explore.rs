@@ -24,7 +24,7 @@ const RUNS_A_GUESS: u64 = 256;
 
 /// Whether a run is one of those that are performed once more: the first ones, and fewer and fewer of the others.
 fn is_sampled(runs: u64) -> bool {
-    runs <= 1_000_000 || runs.is_power_of_two() || runs.is_multiple_of(1_024)
+    runs <= 16 || runs.is_power_of_two() || runs.is_multiple_of(1_024)
 }
 
 /// What to say of steps that come out otherwise in an order that should make no difference.
@@ -300,7 +300,6 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// to process. If it makes one, something is shared that the machine does not see.
     fn perform_otherwise(&mut self) -> Result<(), Error> {
         let len = self.steps.len();
-        if std::env::var("DBG").is_ok() { for e in 0..len { eprintln!("RUN {e} {}", self.machine.describe(e)?); } }
         let mut done = vec![0u64; len / 64 + 1];
         let mut rest: Vec<usize> = (0..len).collect();
         let mut last = None;
@@ -318,7 +317,6 @@ impl<'a, M: Machine> Explorer<'a, M> {
             insert(&mut done, event);
             let Move { transition, footprint } = self.steps[event].what;
             let performed = self.machine.perform(transition);
-            if std::env::var("DBG").is_ok() { if let Ok(p) = &performed { let f = self.machine.footprints(); let d = format!("OTHER orig event {event} t{} W{:?} R{:?} now W{:?} R{:?}", transition.process, f.writes(footprint), f.reads(footprint), f.writes(p.footprint), f.reads(p.footprint)); let n = self.machine.len() - 1; eprintln!("{d} {}", self.machine.describe(n)?); } else { eprintln!("OTHER event {event} fails"); } }
             if !performed.is_ok_and(|performed| performed.footprint == footprint) {
                 self.perform_again()?;
                 let what = self.machine.describe(event)?;

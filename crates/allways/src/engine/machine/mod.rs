@@ -138,6 +138,7 @@ pub struct Reading {
 /// run, with the same numbers for everything.
 ///
 /// Methods that return a [`Result`] may run user code; an error ends the check.
+#[allow(clippy::len_without_is_empty, reason = "it is the length of the run, not of the machine")]
 pub trait Machine {
     /// How many ways to start there are that differ.
     fn starts(&self) -> usize;
@@ -293,10 +294,11 @@ pub trait Told: Machine {
     /// A run is to be followed: what was learnt of what is a step is forgotten, since the run says so itself.
     fn forget(&mut self) {}
 
-    /// Whether the events that were asked about since the last time show that something is a step that was not known to be one: the
+    /// Whether what a process does next in the run that is followed shows that something is a step that was not known to be one: the
     /// run has to be followed from its start again.
-    fn was_taught(&mut self) -> bool {
-        false
+    fn teach(&mut self, next: &RunEvent) -> Result<bool, Error> {
+        let _ = next;
+        Ok(false)
     }
 
     /// The run in full, without what its end shows.

@@ -49,7 +49,7 @@ pub(super) fn minimise<S: Machines>(
         let why = "the run does not show the violation that it is said to show";
         return Err(Error::Run(why.to_owned()));
     };
-    let before = RunSize::of(&best.run);
+    let (before, preemptions) = (RunSize::of(&best.run), best.preemptions);
     if options.fewer_events {
         best = bench.fewer_preemptions(best)?;
         best = bench.only_the_past(best)?;
@@ -64,6 +64,7 @@ pub(super) fn minimise<S: Machines>(
     let minimised = Minimised {
         before,
         after,
+        preemptions: Some([preemptions, best.preemptions]),
         candidates: bench.candidates,
         states: 0,
         is_shortest: false,

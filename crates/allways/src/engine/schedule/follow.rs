@@ -2,9 +2,8 @@
 
 use crate::engine::machine::{Machine, Told};
 use crate::error::Error;
-use crate::model::run_event::RunEvent;
 use crate::outcome::replayed::Replayed;
-use crate::outcome::{Cause, Run, Violation};
+use crate::outcome::{Cause, Run, RunEvent, RunEventKind, Violation};
 
 /// What went wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,37 +34,59 @@ pub(super) struct Followed {
 pub(super) fn follow<M: Told>(machine: &mut M, run: &Run) -> Result<Followed, Error> {
     machine.forget();
     loop {
-        let followed = follow_once(machine, run)?;
-        if !machine.was_taught() {
+        if let Some(followed) = follow_once(machine, run)? {
             return Ok(followed);
         }
     }
 }
 
-/// The same; if the machine is taught something by the run, what comes of it says nothing.
-fn follow_once<M: Told>(machine: &mut M, run: &Run) -> Result<Followed, Error> {
+/// The same; `None` if the machine was taught something on the way.
+fn follow_once<M: Told>(machine: &mut M, run: &Run) -> Result<Option<Followed>, Error> {
     machine.restart(run.start)?;
-    let failure = |(cause, message)| Failure { cause, message };
-    for (at, event) in run.events.iter().enumerate() {
+    // For each process, what it does next.
+    let mut next: Vec<Option<usize>> = Vec::new();
+    for (at, event) in run.events.iter().enumerate().rev() {
+        *slot(&mut next, event) = Some(at);
+    }
+    for at in 0..=run.events.len() {
+        if is_taught(machine, run, &next)? {
+            return Ok(None);
+        }
+        let Some(event) = run.events.get(at) else { break };
         let Some(transition) = machine.transition(event)? else {
-            return Ok(Followed { at, failure: wrong_end(machine)? });
+            return Ok(Some(Followed { at, failure: wrong_end(machine)? }));
         };
+        let later = run.events[at + 1..].iter().position(|other| other.node == event.node);
+        *slot(&mut next, event) = later.map(|later| at + 1 + later);
         if machine.perform(transition)?.failed {
-            teach(machine, &run.events[at + 1..])?;
-            return Ok(Followed { at: at + 1, failure: Some(failure(machine.failure()?)) });
+            if is_taught(machine, run, &next)? {
+                return Ok(None);
+            }
+            let (cause, message) = machine.failure()?;
+            let failure = Some(Failure { cause, message });
+            return Ok(Some(Followed { at: at + 1, failure }));
         }
     }
-    Ok(Followed { at: run.events.len(), failure: wrong_end(machine)? })
+    Ok(Some(Followed { at: run.events.len(), failure: wrong_end(machine)? }))
 }
 
-/// Something went wrong before the run has come to its end: what the processes were to do next may show that something is a step.
-fn teach<M: Told>(machine: &mut M, rest: &[RunEvent]) -> Result<(), Error> {
-    for (at, event) in rest.iter().enumerate() {
-        if rest[..at].iter().all(|other| other.node != event.node) {
-            machine.transition(event)?;
+/// Whether what the processes do next teaches a machine something.
+fn is_taught<M: Told>(machine: &mut M, run: &Run, next: &[Option<usize>]) -> Result<bool, Error> {
+    for &event in next.iter().flatten() {
+        if machine.teach(&run.events[event])? {
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+/// What the process of an event does next.
+fn slot<'a>(next: &'a mut Vec<Option<usize>>, event: &RunEvent) -> &'a mut Option<usize> {
+    let node = event.node.map_or(0, |node| node + 1);
+    if next.len() <= node {
+        next.resize(node + 1, None);
+    }
+    &mut next[node]
 }
 
 /// What is wrong if nothing can happen.
@@ -95,6 +116,16 @@ pub(super) fn all<M: Told>(machine: &mut M, run: &Run) -> Result<(), Error> {
 
 /// What becomes of a violation that was saved.
 pub(super) fn replayed<M: Told>(machine: &mut M, saved: &Violation) -> Result<Replayed, Error> {
+    if !matches!(saved.cause, Cause::Panic | Cause::Trouble(_)) {
+        let property = &saved.property;
+        let why = format!("the run violates property `{property}`, and threads have no properties");
+        return Err(Error::Run(why));
+    }
+    let is_of_nodes = |event: &&RunEvent| event.kind != RunEventKind::Thread;
+    if let Some(event) = saved.run.events.iter().find(is_of_nodes) {
+        let why = format!("the run is none of threads: {event} is a step of a node");
+        return Err(Error::Run(why));
+    }
     let found = Failure { cause: saved.cause.clone(), message: saved.property.clone() };
     let Followed { at, failure } = follow(machine, &saved.run)?;
     match failure {
@@ -115,13 +146,16 @@ pub(super) fn replayed<M: Told>(machine: &mut M, saved: &Violation) -> Result<Re
             Some(event) => {
                 let mut possible = Vec::new();
                 machine.possible(&mut possible)?;
+                let reads = machine.reads()?;
+                let waits = event.node.and_then(|node| reads.get(node)).filter(|r| !r.is_empty());
+                let waits = waits.map_or_else(String::new, |waits| format!("; {waits}"));
                 let mut instead = Vec::new();
                 for &transition in possible.iter().take(3) {
                     machine.perform(transition)?;
                     instead.push(machine.describe(at)?);
                     machine.go_back(at)?;
                 }
-                let why = format!("{event}: it cannot happen");
+                let why = format!("{event}: it cannot happen{waits}");
                 Ok(Replayed::NoLongerApplies { at: at + 1, why, instead })
             }
         },

@@ -10,14 +10,15 @@ mod walk;
 
 use super::budget::Budget;
 use super::machine::{Machine, Machines, Told};
-use super::options::{Engine, Options, Reduction};
+use super::options::{Engine, Options, Reduction, Schedule, Search};
 use super::{Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory};
 use crate::error::Error;
 use crate::model::step::guarded;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
+use crate::outcome::past::mark_past;
 use crate::outcome::replayed::Replayed;
 use crate::outcome::saved::SavedRun;
-use crate::outcome::story::{Story, StoryEnding};
+use crate::outcome::story::{Story, StoryEnding, StoryStep};
 use crate::outcome::tell::MAX_TOLD;
 use crate::outcome::{Cause, Outcome, Run, Verdict, Violation};
 use follow::{Failure, Followed, follow};
@@ -101,10 +102,15 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
         (options.max_states.is_some(), "a bound on states (max states)"),
         (options.por.is_some(), "a partial order reduction of states (por)"),
         (options.verify_aux, "looking at auxiliary state (verify aux)"),
+        (options.search != Search::Bfs, "an order of search (search)"),
     ];
     if let Some((_, what)) = refused.iter().find(|(is_asked, _)| *is_asked) {
         let why = format!("threads are explored run by run: {what} cannot be had with them");
         return Err(Error::Options(why));
+    }
+    if options.schedule != Schedule::Random && options.engine != Engine::Walk {
+        let why = "a schedule by priorities (pct) is for random runs: use engine walk";
+        return Err(Error::Options(why.to_owned()));
     }
     let budget = Budget::new(options);
     let (name, findings) = match (options.engine, options.preemptions) {
@@ -214,6 +220,7 @@ fn conclude<S: Machines>(
         coverage: None,
         warnings: Vec::new(),
         piles_up: None,
+        of_threads: true,
         statistics,
     })
 }
@@ -243,8 +250,18 @@ fn tell<M: Told>(machine: &mut M, violation: &Violation) -> Result<Story, Error>
     let mut story = machine.story()?;
     let culprits = (0..violation.reads.len()).filter(|&node| !violation.reads[node].is_empty());
     let culprits: Vec<usize> = culprits.collect();
-    if let (Cause::Panic, Some(last)) = (&violation.cause, story.steps.last_mut()) {
+    // A thread that waits for another one to end goes on without a step of its own.
+    let last = story.steps.last_mut().filter(|last| last.event.node == culprits.first().copied());
+    if let (Cause::Panic, Some(last)) = (&violation.cause, last) {
         last.panic = Some(violation.property.clone());
+    }
+    if let Cause::Trouble(_) = violation.cause
+        && !culprits.is_empty()
+    {
+        let is_of = |step: &StoryStep, node| step.event.node == Some(node);
+        let last = |&node: &usize| story.steps.iter().rposition(|step| is_of(step, node));
+        let last: Vec<usize> = culprits.iter().filter_map(last).collect();
+        mark_past(&mut story.steps, last);
     }
     story.ending = Some(StoryEnding {
         property: violation.property.clone(),

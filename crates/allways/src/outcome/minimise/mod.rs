@@ -154,6 +154,8 @@ pub struct Minimised {
     pub before: RunSize,
     /// Its size now.
     pub after: RunSize,
+    /// Of threads, how often one was stopped that could have gone on: as it was found, and now. Fewer of these are worth more events.
+    pub preemptions: Option<[u32; 2]>,
     /// How many candidates were carried out.
     pub candidates: u64,
     /// How many global states were looked at in searches for a shorter run.
@@ -178,7 +180,8 @@ impl Minimised {
     /// assert!(!outcome.minimised.unwrap().is_smaller()); // breadth-first, it was a shortest run
     /// ```
     pub fn is_smaller(&self) -> bool {
-        self.after < self.before
+        let [before, after] = self.preemptions.unwrap_or_default();
+        (after, self.after) < (before, self.before)
     }
 }
 
@@ -189,6 +192,10 @@ impl fmt::Display for Minimised {
         let count = |number: usize, one: &str, many: &str| {
             format!("{} {}", grouped(number as u64), if number == 1 { one } else { many })
         };
+        if let Some([before, after]) = self.preemptions.filter(|[before, after]| before != after) {
+            let preemptions = count(after as usize, "preemption", "preemptions");
+            parts.push(format!("{preemptions} instead of {before}"));
+        }
         let events = count(after.events, "event", "events");
         parts.push(match before.events == after.events {
             true => format!("{events} as before"),
@@ -306,7 +313,15 @@ fn minimise<N: Node>(
 }
 
 fn summary(before: RunSize, after: RunSize, is_shortest: bool) -> Minimised {
-    Minimised { before, after, candidates: 0, states: 0, is_shortest, out_of_time: false }
+    Minimised {
+        before,
+        after,
+        preemptions: None,
+        candidates: 0,
+        states: 0,
+        is_shortest,
+        out_of_time: false,
+    }
 }
 
 /// A violation with the run that was found, replayed from its description; `None` if that can be

@@ -27,16 +27,20 @@ pub(super) struct Diagram<'a> {
     pub row: Option<f64>,
 }
 
-/// How wide a lane is if there are so many.
-pub(super) fn lane_width(nodes: usize) -> f64 {
-    match nodes {
+/// How wide a lane is. The more there are, the narrower they are; but names of threads have room, up to a point.
+pub(super) fn lane_width(story: &Story) -> f64 {
+    let lane: f64 = match story.nodes.len() {
         0..=3 => 132.0,
         4..=6 => 100.0,
         7..=10 => 88.0,
         _ => 68.0,
-    }
+    };
+    let longest = story.nodes.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    lane.max(longest.min(24) as f64 * NAME)
 }
 
+/// How wide a character of a name is.
+pub(super) const NAME: f64 = 7.4;
 /// How wide a character of a label is.
 const CHARACTER: f64 = 6.7;
 /// How far an arrow stays away from the middle of a mark.
@@ -289,7 +293,7 @@ impl Diagram<'_> {
             }
             _ => {
                 let _ = write!(out, "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>");
-                step.event.what.clone()
+                self.story.what(step).to_owned()
             }
         };
         // An arrow comes from the sender's side, so the label goes to the other.

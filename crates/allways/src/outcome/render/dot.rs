@@ -2,7 +2,7 @@
 //! each envelope from the step that sent it to those that handled it.
 
 use super::About;
-use super::words::{changes, clip, ends_badly, headline, plain};
+use super::words::{changes, clip, ends_badly, headline, plain, wrap};
 use crate::outcome::RunEventKind;
 use crate::outcome::story::Story;
 use std::fmt::Write;
@@ -37,6 +37,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         let _ = writeln!(out, "  s{} -> s{index} [style=invis]", index - 1);
     }
     envelopes(&mut out, story);
+    shared(&mut out, story);
     out.push_str("}\n");
     out
 }
@@ -66,9 +67,11 @@ fn lane(out: &mut String, story: &Story, node: usize, name: &str) {
             RunEventKind::Crash => "crashes".to_owned(),
             RunEventKind::Restart => "restarts".to_owned(),
             RunEventKind::Timer => format!("timer {}", step.event.what),
-            _ => step.event.what.clone(),
+            _ => story.what(step).to_owned(),
         };
-        let mut lines = vec![clip(&plain(&format!("{}. {what}", index + 1)), 48)];
+        // What threads do takes more words.
+        let most = if step.event.kind == RunEventKind::Thread { 3 } else { 1 };
+        let mut lines = wrap(&plain(&format!("{}. {what}", index + 1)), 48, most);
         lines.extend(changes(step, 48).into_iter().take(3));
         let bad = if ends_badly(story, index) { " color=\"#c1272d\" penwidth=2" } else { "" };
         let label = quote(&lines.join("\n"));
@@ -104,6 +107,25 @@ fn envelopes(out: &mut String, story: &Story) {
                 "  {from} -> s{step} [label={label} style=dashed color=\"#b5622c\" arrowhead=tee \
                  constraint=false]"
             );
+        }
+    }
+}
+
+/// What orders the steps of threads besides what they send: an edge to each from the last step of every other thread that it follows.
+fn shared(out: &mut String, story: &Story) {
+    for (index, step) in story.steps.iter().enumerate() {
+        if step.event.kind != RunEventKind::Thread {
+            continue;
+        }
+        let sent = step.envelope.and_then(|envelope| story.envelopes.get(envelope)?.sent_at);
+        let node = |step: usize| story.steps[step].event.node;
+        let is_last = |&&cause: &&usize| {
+            let later = |other: &usize| node(*other) == node(cause) && *other > cause;
+            node(cause) != node(index) && Some(cause) != sent && !step.causes.iter().any(later)
+        };
+        for cause in step.causes.iter().filter(is_last) {
+            let faint = faint(story, index);
+            let _ = writeln!(out, "  s{cause} -> s{index} [style=dashed{faint} constraint=false]");
         }
     }
 }
@@ -170,5 +192,14 @@ mod tests {
                 assert!(declared.contains(&end), "{end} in {graph}");
             }
         }
+    }
+
+    #[test]
+    fn what_threads_share_is_an_edge() {
+        let graph = render(&sample::threads(), &About::default());
+        assert!(graph.contains("s3 [label=\"4. locks mutex 0 of a.rs:5 at a.rs:6\"]"), "{graph}");
+        assert!(graph.contains("  s3 -> s4 [style=dashed constraint=false]\n"), "{graph}");
+        // One for the message.
+        assert_eq!(graph.matches("constraint=false").count(), 2, "{graph}");
     }
 }

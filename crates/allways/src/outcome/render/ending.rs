@@ -22,7 +22,8 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
             return all;
         }
         (Some(Cause::Panic), []) => {
-            say(format!("a handler panics: {name}"), bad, 6);
+            let who = if story.is_of_threads() { "a thread" } else { "a handler" };
+            say(format!("{who} panics: {name}"), bad, 6);
             return all;
         }
         (Some(Cause::Trouble(trouble)), _) => {
@@ -31,8 +32,7 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
                 let culprit = ending.culprits.contains(&thread);
                 let mark = if culprit { signs.culprit } else { ' ' };
                 let style = if culprit { bad } else { Style::Plain };
-                let thread = story.nodes.get(thread).map_or("a thread", String::as_str);
-                say(format!("{mark} {thread} {read}"), style, 6);
+                say(format!("{mark} {read}"), style, 6);
             }
             return all;
         }

@@ -200,14 +200,19 @@
     return element;
   };
   const showGlobal = () => {
-    const parts = [make("h2", "", at === 0 ? "Global state at the start" : `Global state after step ${at}`)];
+    const title = story.threads
+      ? at === 0 ? "No thread has touched what it shares" : "What each thread did last"
+      : at === 0 ? "Global state at the start" : `Global state after step ${at}`;
+    const parts = [make("h2", "", title)];
     const moment = story.moments[at];
     nodes.forEach((node, index) => {
       const [state, timers, up] = [moment.states[index], moment.timers[index], moment.up[index]];
       const moved = at > 0 && steps[at - 1].node === index;
       const title = up !== false ? [node] : [node, make("span", "down-tag", " is down")];
       parts.push(fold("node " + index, nodes.length <= 6 || moved, title, moved ? "moved" : "",
-        state === undefined ? null : plain(texts[state]),
+        state === undefined ? null
+          : story.threads ? make("p", "soft", texts[state] === "" ? "nothing yet" : texts[state])
+          : plain(texts[state]),
         !timers?.length ? null : make("p", "soft", "timers pending: " + timers.join(", "))));
     });
     story.observers.forEach((observer, index) => {
@@ -216,6 +221,7 @@
         parts.push(fold("observer " + index, true, [`observer ${observer}`], "", plain(texts[state])));
       }
     });
+    if (story.threads && envelopes.length === 0) return byId("global").replaceChildren(...parts);
     const flying = inFlight(at).map((envelope) =>
       make("li", "", make("code", "", envelope.line),
         ` from ${name(envelope.from)} to ${name(envelope.to)}`));
@@ -228,6 +234,14 @@
   const showReads = () => {
     const section = byId("reads");
     if (!ending || ending.reads.length === 0) return section.replaceChildren();
+    if (story.threads) {
+      // Where threads stand is known of the end alone.
+      if (at !== last) return section.replaceChildren();
+      const rows = ending.reads.flatMap((read, index) => texts[read] === "" ? []
+        : [make("tr", "bad", make("td", "", name(index)), make("td", "", texts[read]))]);
+      const title = ending.trouble === null ? "A panic" : ending.trouble[0].toUpperCase() + ending.trouble.slice(1);
+      return section.replaceChildren(make("h2", "bad", title), make("table", "", ...rows));
+    }
     const reads = [...ending.reads_at_start];
     let moved = -1;
     steps.slice(0, at).forEach((step, index) => {

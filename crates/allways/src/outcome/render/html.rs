@@ -10,6 +10,7 @@ use super::diagram::{Diagram, lane_width};
 use super::moments::moments;
 use super::pretty::pretty;
 use super::words::{changes, class, clip, ends_badly, escape, headline, plain, plain_lines};
+use crate::outcome::Cause;
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStep};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -36,7 +37,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
     header(&mut out, &title, about, bad, story.steps.iter().all(|step| step.matters));
     out.push_str("<main>\n");
     diagram(&mut out, story);
-    out.push_str(PANEL);
+    out.push_str(&panel(story));
     let data = data(story).to_string().replace('<', "\\u003c");
     let _ = write!(
         out,
@@ -49,14 +50,24 @@ pub(super) fn render(story: &Story, about: &About) -> String {
 }
 
 /// Where the script shows what it knows of the current step and state.
-const PANEL: &str = "\
-<aside id=\"panel\" tabindex=\"0\" aria-label=\"The current step and the global state after it\">
-<noscript><p>The states are shown by a script, which this browser does not run.</p></noscript>
+fn panel(story: &Story) -> String {
+    let (reads, global, hidden) = match story.is_of_threads() {
+        true => ("Where the threads stand", "What each thread did last", "Details"),
+        false => ("What the property reads", "Global state", "The states"),
+    };
+    let of =
+        if story.is_of_threads() { "what threads did last" } else { "the global state after it" };
+    format!(
+        "\
+<aside id=\"panel\" tabindex=\"0\" aria-label=\"The current step and {of}\">
+<noscript><p>{hidden} are shown by a script, which this browser does not run.</p></noscript>
 <section id=\"step\" aria-label=\"Step\"></section>
-<section id=\"reads\" aria-label=\"What the property reads\"></section>
-<section id=\"global\" aria-label=\"Global state\"></section>
+<section id=\"reads\" aria-label=\"{reads}\"></section>
+<section id=\"global\" aria-label=\"{global}\"></section>
 </aside>
-";
+"
+    )
+}
 
 fn header(out: &mut String, title: &str, about: &About, bad: bool, all_matter: bool) {
     let class = if bad { " class=\"bad\"" } else { "" };
@@ -98,7 +109,7 @@ fn header(out: &mut String, title: &str, about: &About, bad: bool, all_matter: b
 
 /// The list of steps, and the lanes beside it.
 fn diagram(out: &mut String, story: &Story) {
-    let lane = lane_width(story.nodes.len());
+    let lane = lane_width(story);
     let left = lane * 0.5;
     let width = left * 2.0 + lane * story.nodes.len() as f64;
     let _ = write!(
@@ -116,9 +127,14 @@ fn diagram(out: &mut String, story: &Story) {
         "</div></div>\n<div class=\"body\">\n\
          <ol id=\"list\" role=\"listbox\" tabindex=\"0\" aria-label=\"Steps\">\n",
     );
-    out.push_str(
+    let started = match story.is_of_threads() {
+        true => "no thread has touched what it shares",
+        false => "every node has started",
+    };
+    let _ = writeln!(
+        out,
         "<li role=\"option\" id=\"at-0\" data-at=\"0\"><b>0</b><span class=\"words\">\
-         the start</span><span class=\"change\">every node has started</span></li>\n",
+         the start</span><span class=\"change\">{started}</span></li>"
     );
     for (index, step) in story.steps.iter().enumerate() {
         row(out, story, index, step);
@@ -228,12 +244,13 @@ fn data(story: &Story) -> Value {
     let envelopes: Vec<Value> =
         story.envelopes.iter().map(|envelope| envelope_data(envelope, &mut texts)).collect();
     json!({
+        "threads": story.is_of_threads(),
         "nodes": plains(&story.nodes),
         "observers": plains(&story.observers),
         "moments": moments,
         "steps": steps,
         "envelopes": envelopes,
-        "ending": story.ending.as_ref().map(|ending| ending_data(ending, &mut texts)),
+        "ending": story.ending.as_ref().map(|ending| ending_data(story, ending, &mut texts)),
         "texts": texts.list,
     })
 }
@@ -277,12 +294,23 @@ fn envelope_data(envelope: &StoryEnvelope, texts: &mut Texts) -> Value {
     })
 }
 
-fn ending_data(ending: &StoryEnding, texts: &mut Texts) -> Value {
-    let mut places =
-        |reads: &[String]| -> Vec<usize> { reads.iter().map(|read| texts.place(read)).collect() };
+/// What is read of a node; of a thread, without its name.
+fn said_of<'a>(story: &Story, node: usize, read: &'a str) -> &'a str {
+    if story.is_of_threads() { story.without_name(node, read) } else { read }
+}
+
+fn ending_data(story: &Story, ending: &StoryEnding, texts: &mut Texts) -> Value {
+    let mut places = |reads: &[String]| -> Vec<usize> {
+        let reads = reads.iter().enumerate();
+        reads.map(|(node, read)| texts.place(said_of(story, node, read))).collect()
+    };
     json!({
         "property": plain(&ending.property),
         "violated": ending.cause.is_some(),
+        "trouble": match ending.cause {
+            Some(Cause::Trouble(trouble)) => Some(trouble.name()),
+            _ => None,
+        },
         "kind": ending.kind.map(|kind| kind.to_string()),
         "reads": places(&ending.reads),
         "reads_at_start": places(&ending.reads_at_start),
@@ -343,5 +371,22 @@ mod tests {
     #[test]
     fn rows_are_as_high_as_the_style_says() {
         assert!(include_str!("html.css").contains(&format!("height: {ROW}px")));
+    }
+
+    #[test]
+    fn what_a_thread_did_last_stands_for_its_state() {
+        let story = sample::threads();
+        let data = embedded(&render(&story, &About::default()));
+        assert_eq!(
+            (&data["threads"], &data["ending"]["trouble"]),
+            (&true.into(), &"deadlock".into())
+        );
+        let text =
+            |place: &Value| data["texts"][place.as_u64().unwrap() as usize].as_str().unwrap();
+        let states = data["moments"][4]["states"].as_array().unwrap();
+        assert_eq!(text(&states[1]), "locks mutex 0 of a.rs:5 at a.rs:6");
+        assert_eq!(text(&data["ending"]["reads"][1]), "waits at a.rs:8 too");
+        let nodes = embedded(&render(&sample::paxos(), &About::default()));
+        assert_eq!(nodes["threads"], false);
     }
 }

@@ -1,5 +1,6 @@
 //! A trace in the ITF format of Apalache, which Quint's tools and others read: JSON with a
-//! variable for each node, each observer, and what is in flight.
+//! variable for each node, each observer, and what is in flight. Threads have no state that is shown: the variable of each is
+//! what it did last, in words.
 //!
 //! ITF has types, `Debug` has none, so they are guessed from everything that is ever shown at one
 //! place. A name that is always the same is that of a struct, which becomes a record or a tuple;
@@ -34,10 +35,12 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         types.learn(place_of(envelope.from), &Shown::read(&envelope.what));
     }
 
-    let node_names: Vec<String> = (0..story.starts.len()).map(|n| format!("node_{n}")).collect();
+    let threads = story.is_of_threads();
+    let what = if threads { "thread" } else { "node" };
+    let node_names: Vec<String> = (0..story.starts.len()).map(|n| format!("{what}_{n}")).collect();
     let observer_names = (0..story.observer_starts.len()).map(|n| format!("observer_{n}"));
     let observer_names: Vec<String> = observer_names.collect();
-    let who = |node: Option<usize>| node.map_or("driver".to_owned(), |n| format!("node_{n}"));
+    let who = |node: Option<usize>| node.map_or("driver".to_owned(), |n| format!("{what}_{n}"));
     let states = moments.iter().enumerate().map(|(index, moment)| {
         let mut state = Map::new();
         let event = match index.checked_sub(1) {
@@ -46,7 +49,11 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         };
         state.insert("#meta".to_owned(), json!({ "index": index, "event": event }));
         for (name, text) in node_names.iter().zip(&moment.states) {
-            state.insert(name.clone(), types.value("node", &Shown::read(text)));
+            let value = match threads {
+                true => Value::from(*text),
+                false => types.value("node", &Shown::read(text)),
+            };
+            state.insert(name.clone(), value);
         }
         for (index, (name, text)) in observer_names.iter().zip(&moment.observers).enumerate() {
             let place = format!("observer {index}");
@@ -58,6 +65,9 @@ pub(super) fn render(story: &Story, about: &About) -> String {
             json!({ "from": who(envelope.from), "to": who(Some(envelope.to)), "what": what })
         });
         state.insert("in_flight".to_owned(), in_flight.collect());
+        if threads {
+            return Value::Object(state);
+        }
         let names = node_names.iter().zip(&moment.up);
         let up: Vec<&String> = names.filter(|(_, up)| **up).map(|(name, _)| name).collect();
         state.insert("up".to_owned(), json!({ "#set": up }));
@@ -69,11 +79,13 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         Value::Object(state)
     });
     let states: Vec<Value> = states.collect();
-    let others = ["in_flight", "up", "timers"].map(str::to_owned);
+    // Threads have no timers, and are never down.
+    let others = ["in_flight", "up", "timers"].into_iter().take(if threads { 1 } else { 3 });
+    let others = others.map(str::to_owned);
     let vars: Vec<String> =
         node_names.iter().chain(&observer_names).cloned().chain(others).collect();
     let violated = story.ending.as_ref().is_some_and(|ending| ending.cause.is_some());
-    let trace = json!({
+    let mut trace = json!({
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
@@ -84,6 +96,11 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         "vars": vars,
         "states": states,
     });
+    if threads {
+        let names = node_names.into_iter().zip(&story.nodes);
+        let names = names.map(|(variable, name)| (variable, Value::from(name.as_str())));
+        trace["#meta"]["threads"] = Value::Object(names.collect());
+    }
     format!("{trace:#}\n")
 }
 
@@ -320,5 +337,16 @@ mod tests {
         assert_eq!(trace["states"][0]["node_0"]["votes"], json!({ "#set": [] }));
         assert_eq!(trace["states"][7]["up"], json!({ "#set": ["node_0", "node_2"] }));
         assert_eq!(trace["#meta"]["status"], json!("violation"));
+    }
+
+    #[test]
+    fn threads_are_what_they_did_last() {
+        let trace: Value =
+            serde_json::from_str(&render(&sample::threads(), &About::default())).unwrap();
+        assert_eq!(trace["vars"], json!(["thread_0", "thread_1", "thread_2", "in_flight"]));
+        assert_eq!(trace["#meta"]["threads"]["thread_1"], "the first worker");
+        assert_eq!(trace["states"][0]["thread_1"], "");
+        assert_eq!(trace["states"][4]["thread_1"], "locks mutex 0 of a.rs:5 at a.rs:6");
+        assert_eq!(trace["states"][2]["in_flight"][0]["from"], "thread_0");
     }
 }

@@ -1,9 +1,9 @@
 //! An outcome as JUnit XML, for the reports of continuous integration: one test case for each
-//! property, and one for handlers that must not panic.
+//! property, and one for handlers that must not panic. For threads, one for each way in which they can go wrong.
 
 use super::words::escape;
 use crate::model::property::PropertyKind;
-use crate::outcome::{Cause, Outcome, Verdict};
+use crate::outcome::{Cause, Outcome, Trouble, Verdict};
 use std::fmt::Write;
 
 impl Outcome {
@@ -28,10 +28,6 @@ impl Outcome {
         properties: &[(String, PropertyKind)],
         details: &str,
     ) -> String {
-        let panicked = self
-            .violation
-            .as_ref()
-            .is_some_and(|v| matches!(v.cause, Cause::Panic | Cause::Trouble(_)));
         let time = self.statistics.elapsed.as_secs_f64();
         let mut cases = String::new();
         let (mut failures, mut skipped) = (0, 0);
@@ -68,17 +64,20 @@ impl Outcome {
         for (property, kind) in properties {
             case(&format!("{kind} {property}"), self.fate(property, *kind));
         }
-        let panics = match (panicked, self.violation.is_some(), self.verdict) {
-            (true, ..) => Fate::Failed(self.message()),
-            (false, true, _) | (.., Verdict::Inconclusive) => Fate::Skipped(self.message()),
-            _ => Fate::Passed,
-        };
-        case("no handler panics", panics);
+        let causes = self.causes();
+        for (name, cause) in &causes {
+            let fate = match (&self.violation, self.verdict) {
+                (Some(violation), _) if violation.cause == *cause => Fate::Failed(self.message()),
+                (Some(_), _) | (_, Verdict::Inconclusive) => Fate::Skipped(self.message()),
+                _ => Fate::Passed,
+            };
+            case(name, fate);
+        }
         let counts = format!(
             "name=\"{}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" \
              time=\"{time:.3}\"",
             escape(name),
-            properties.len() + 1
+            properties.len() + causes.len()
         );
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let _ = write!(out, "<testsuites {counts}>\n  <testsuite {counts}>\n    <properties>\n");
@@ -88,6 +87,18 @@ impl Outcome {
         }
         let _ = write!(out, "    </properties>\n{cases}  </testsuite>\n</testsuites>\n");
         out
+    }
+
+    /// What may go wrong that no property speaks of, and what its test case is called.
+    fn causes(&self) -> Vec<(String, Cause)> {
+        match self.of_threads {
+            true => {
+                let troubles = Trouble::ALL.map(|it| (format!("no {it}"), Cause::Trouble(it)));
+                let panic = ("no thread panics".to_owned(), Cause::Panic);
+                std::iter::once(panic).chain(troubles).collect()
+            }
+            false => vec![("no handler panics".to_owned(), Cause::Panic)],
+        }
     }
 
     /// What became of a property.
@@ -229,5 +240,17 @@ mod tests {
         assert_eq!(counts[1], 0, "{report}");
         assert!(counts[2] > 0, "{report}");
         assert!(report.contains("inconclusive: bounded by depth"), "{report}");
+    }
+
+    #[test]
+    fn threads_have_a_case_for_each_way_in_which_they_can_go_wrong() {
+        let mut outcome = system(3).check();
+        (outcome.of_threads, outcome.properties) = (true, Vec::new());
+        let report = outcome.junit("threads", &[], "");
+        roxmltree::Document::parse(&report).unwrap();
+        assert_eq!(report.matches("<testcase ").count(), 7, "{report}");
+        assert!(report.contains("name=\"no thread panics\""), "{report}");
+        assert!(report.contains("name=\"no lost wake-up\""), "{report}");
+        assert!(!report.contains("handler panics") && report.contains("tests=\"7\""), "{report}");
     }
 }

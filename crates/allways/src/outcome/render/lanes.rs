@@ -1,6 +1,6 @@
 //! The lanes of a space-time diagram: one column a node, time runs downwards.
 
-use super::measure::clip;
+use super::measure::width;
 use super::text::{Signs, Style};
 use crate::outcome::story::{Story, StoryStep};
 use crate::outcome::{RunEvent, RunEventKind};
@@ -9,6 +9,8 @@ use crate::outcome::{RunEvent, RunEventKind};
 const GAP: usize = 3;
 /// How far apart two lanes are at least, and at most.
 const PITCH: std::ops::RangeInclusive<usize> = 4..=6;
+/// How far apart they are at least if there are no arrows from one to another, and names need no room.
+const NARROW: usize = 2;
 /// How wide the text beside the lanes is at least, and how wide it is before lanes are spread out.
 const TEXT: [usize; 2] = [32, 60];
 
@@ -29,12 +31,15 @@ pub(crate) type Cells = Vec<(char, Style)>;
 impl Lanes {
     /// Lanes for a story in so many columns, if there are any and they leave room for text beside
     /// them.
-    pub fn new(story: &Story, gutter: usize, width: usize) -> Option<Lanes> {
+    pub fn new(story: &Story, gutter: usize, columns: usize) -> Option<Lanes> {
         let nodes = story.nodes.len();
         let after_first = nodes.checked_sub(1)?;
         let taken = |pitch: usize| gutter + after_first * pitch + 1 + GAP;
-        let fits = |text: usize| PITCH.rev().find(|&pitch| taken(pitch) + text <= width);
-        let pitch = fits(TEXT[1]).or_else(|| fits(TEXT[0]).map(|_| *PITCH.start()))?;
+        let narrow = story.is_of_threads() && story.envelopes.is_empty();
+        let least = if narrow { NARROW } else { *PITCH.start() };
+        let mut pitches = (least..=*PITCH.end()).rev();
+        let mut fits = |text: usize| pitches.find(|&pitch| taken(pitch) + text <= columns);
+        let pitch = fits(TEXT[1]).or((taken(least) + TEXT[0] <= columns).then_some(least))?;
         Some(Lanes { nodes, first: gutter, pitch, down: vec![false; nodes] })
     }
 
@@ -51,8 +56,25 @@ impl Lanes {
         (0..self.nodes).any(|node| self.at(node) == column)
     }
 
-    /// The names of the nodes, each over its lane.
-    pub fn header(&self, names: &[String], signs: &Signs) -> Cells {
+    /// The names of the nodes, each over its lane; where they are too long for that, one a line, each at the beginning of its lane.
+    pub fn header(&self, names: &[String], signs: &Signs) -> Vec<Cells> {
+        let numbered = names.iter().enumerate().all(|(n, name)| *name == format!("node {n}"));
+        match numbered || names.iter().all(|name| width(name) < self.pitch) {
+            true => vec![self.names(names, numbered)],
+            false => (0..names.len()).map(|node| self.name(node, &names[node], signs)).collect(),
+        }
+    }
+
+    /// The name of a node at the beginning of its lane, beside the lanes before it.
+    fn name(&self, node: usize, name: &str, signs: &Signs) -> Cells {
+        let mut cells = self.idle(signs);
+        cells.truncate(self.at(node));
+        cells.extend(signs.plain(name).chars().map(|c| (c, Style::Bold)));
+        cells
+    }
+
+    /// All names in one line.
+    fn names(&self, names: &[String], numbered: bool) -> Cells {
         let mut cells = vec![(' ', Style::Bold); self.text_at()];
         let mut put = |at: usize, text: &str| {
             for (offset, c) in text.chars().enumerate() {
@@ -61,10 +83,8 @@ impl Lanes {
                 }
             }
         };
-        let numbered = names.iter().enumerate().all(|(n, name)| *name == format!("node {n}"));
         for (node, name) in names.iter().enumerate() {
             let name = if numbered { node.to_string() } else { name.clone() };
-            let name = clip(&name, self.pitch - 1, signs.ellipsis);
             put(self.at(node).saturating_sub(name.chars().count().saturating_sub(1) / 2), &name);
         }
         if numbered {
@@ -92,8 +112,9 @@ impl Lanes {
     }
 
     /// What happens at a step; afterwards the lanes are as it leaves them.
-    pub fn step(&mut self, step: &StoryStep, signs: &Signs) -> Cells {
-        let RunEvent { kind, node, from, .. } = step.event;
+    pub fn step(&mut self, story: &Story, step: &StoryStep, signs: &Signs) -> Cells {
+        let RunEvent { kind, node, .. } = step.event;
+        let from = story.sender(step);
         let Some(node) = node else { return self.across(kind, signs) };
         let lost = step.envelope.is_some_and(|envelope| step.lost.contains(&envelope));
         let (mark, style) = mark_of(kind, step.panic.is_some(), signs);

@@ -5,7 +5,7 @@
 //! story loses its notes first, then its steps in the middle.
 
 use super::About;
-use super::words::{breaks, changes, clip, headline, plain, reader};
+use super::words::{breaks, changes, clip, headline, plain, reader, wrap};
 use crate::outcome::RunEventKind;
 use crate::outcome::story::{Story, StoryStep};
 use std::fmt::Write;
@@ -88,7 +88,11 @@ fn step(out: &mut String, story: &Story, index: usize, step: &StoryStep, notes: 
             writeln!(out, "  Note over {}: {label}", all(story))
         }
         RunEventKind::Thread => {
-            writeln!(out, "  Note over n{node}: {}", text(&event.what))
+            let label = broken(&format!("{number}. {}", story.what(step)));
+            match story.sender(step) {
+                Some(from) if from != node => writeln!(out, "  n{from}{dash}->>n{node}: {label}"),
+                _ => writeln!(out, "  Note over n{node}: {label}"),
+            }
         }
         RunEventKind::Heal => {
             writeln!(out, "  Note over {}: {}", all(story), text("the partition heals"))
@@ -109,9 +113,18 @@ fn ending(out: &mut String, story: &Story) {
             continue;
         }
         let over = if ending.observer.is_some() { all(story) } else { format!("n{index}") };
-        let text = format!("{} reads {read}", reader(story, ending, index));
-        let _ = writeln!(out, "  Note over {over}: {}", escape(&text, LABEL));
+        let text = match story.is_of_threads() {
+            true => broken(read),
+            false => escape(&format!("{} reads {read}", reader(story, ending, index)), LABEL),
+        };
+        let _ = writeln!(out, "  Note over {over}: {text}");
     }
+}
+
+/// A label of several lines: what threads do takes more words than fit into one.
+fn broken(text: &str) -> String {
+    let lines = wrap(&plain(text), LABEL / 2, 5);
+    lines.iter().map(|line| escape(line, LABEL)).collect::<Vec<_>>().join("<br/>")
 }
 
 /// All participants, for a note over them.
@@ -217,5 +230,21 @@ mod tests {
         assert!(diagram.chars().count() <= MOST);
         assert!(diagram.contains("steps are left out"));
         assert_eq!(mistake(&diagram), None);
+    }
+
+    #[test]
+    fn threads_have_notes_and_what_they_send_arrows() {
+        let diagram = render(&sample::threads(), &About::default());
+        assert!(
+            diagram.contains("  Note over n1: 4. locks mutex 0 of a.rs:5 at a.rs:6\n"),
+            "{diagram}"
+        );
+        let message = "  n0->>n1: 3. receives message 0 from the<br/>channel of a.rs:2 at a.rs:4\n";
+        assert!(diagram.contains(message), "{diagram}");
+        assert!(
+            diagram.ends_with("  Note over n1: the first worker waits at a.rs:8 too\n"),
+            "{diagram}"
+        );
+        assert!(!diagram.contains("reads main"), "{diagram}");
     }
 }

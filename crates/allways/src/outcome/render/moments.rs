@@ -7,7 +7,7 @@ use crate::outcome::story::Story;
 /// The global state at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Moment<'a> {
-    /// The state of each node.
+    /// The state of each node; what each thread did last, which has none that is shown.
     pub states: Vec<&'a str>,
     /// The timers pending at each node.
     pub timers: Vec<Vec<&'a str>>,
@@ -39,7 +39,9 @@ pub(super) fn moments(story: &Story) -> Vec<Moment<'_>> {
         }
         let node = step.event.node.filter(|&node| node < moment.states.len() && !is_lost(step));
         if let Some(node) = node {
-            if !step.after.is_empty() {
+            if step.event.kind == RunEventKind::Thread {
+                moment.states[node] = story.what(step);
+            } else if !step.after.is_empty() {
                 moment.states[node] = &step.after;
             }
             match step.event.kind {

@@ -5,7 +5,7 @@ use crate::model::property::PropertyKind;
 use crate::outcome::story::{
     Change, Observed, Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep,
 };
-use crate::outcome::{Cause, RunEvent, RunEventKind};
+use crate::outcome::{Cause, RunEvent, RunEventKind, Trouble};
 
 /// Makes a story step by step.
 struct Teller {
@@ -169,6 +169,46 @@ pub(super) fn paxos() -> Story {
     story
 }
 
+/// Threads: a message, locks that two of them take in opposite orders, and a third that has nothing to do with that.
+pub(super) fn threads() -> Story {
+    let mut told = Teller::new(&["", "", ""]);
+    told.story.nodes = ["main", "the first worker", "<b>"].map(str::to_owned).to_vec();
+    let mut step = |node: usize, what: &str| {
+        let what = format!("{} {what}", told.story.nodes[node]);
+        told.step(RunEventKind::Thread, Some(node), &what);
+    };
+    step(2, "reads 0 from the atomic of a.rs:1 at a.rs:9");
+    step(0, "sends message 0 into the channel of a.rs:2 at a.rs:3");
+    step(1, "receives message 0 from the channel of a.rs:2 at a.rs:4");
+    step(1, "locks mutex 0 of a.rs:5 at a.rs:6");
+    step(0, "locks mutex 1 of a.rs:5 at a.rs:7");
+    let envelope = told.envelope(Some(0), 1, "message 0");
+    let mut story = told.story;
+    (story.envelopes[envelope].sent_at, story.envelopes[envelope].handled_at) = (Some(1), vec![2]);
+    (story.steps[1].sent, story.steps[2].envelope) = (vec![envelope], Some(envelope));
+    story.steps[2].causes = vec![1];
+    story.steps[4].causes.push(3);
+    story.steps[4].event.choices = vec![7];
+    story.steps[0].matters = false;
+    story.steps[0].changes.push(Change::new(
+        "the atomic".to_owned(),
+        "1".to_owned(),
+        "0".to_owned(),
+    ));
+    let reads =
+        ["main waits at a.rs:8 to lock mutex 0", "the first worker waits at a.rs:8 too", ""];
+    story.ending = Some(StoryEnding {
+        property: "main and the first worker wait for ever".to_owned(),
+        kind: None,
+        cause: Some(Cause::Trouble(Trouble::Deadlock)),
+        reads: reads.map(str::to_owned).to_vec(),
+        reads_at_start: Vec::new(),
+        observer: None,
+        culprits: vec![0, 1],
+    });
+    story
+}
+
 /// Texts that try to be more than text, wherever there is one.
 pub(super) fn hostile() -> Story {
     let bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"&;#%%$$\\\n\u{0}\u{1b}[31m\u{202e}{\"a\":1} ]]> --> `";
@@ -215,5 +255,5 @@ pub(super) fn long(nodes: usize, steps: usize) -> Story {
 
 /// All of them.
 pub(super) fn all() -> Vec<Story> {
-    vec![Story::default(), paxos(), hostile(), long(5, 40)]
+    vec![Story::default(), paxos(), threads(), hostile(), long(5, 40)]
 }

@@ -58,7 +58,7 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
         }
         RunEventKind::Partition => format!("the network parts: {}", groups(story, what)),
         RunEventKind::Heal => "the partition heals".to_owned(),
-        RunEventKind::Thread => what.clone(),
+        RunEventKind::Thread => story.what(step).to_owned(),
     }
 }
 
@@ -84,6 +84,15 @@ fn groups(story: &Story, what: &str) -> String {
 /// What a step did, besides happening; `room` is how wide a line is.
 pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usize) -> Vec<Said> {
     let mut all = Vec::new();
+    let panics = |all: &mut Vec<Said>| {
+        let panics = step.panic.as_ref().map(|message| format!("panics: {message}"));
+        all.extend(panics.map(|text| said(text, Style::Fault, 4)));
+    };
+    if step.event.kind == RunEventKind::Thread {
+        // Its words have said the rest.
+        panics(&mut all);
+        return all;
+    }
     if !step.event.choices.is_empty() {
         all.push(said(format!("chooses {}", listed(&step.event.choices)), Style::Plain, 2));
     }
@@ -112,9 +121,7 @@ pub(crate) fn details(story: &Story, step: &StoryStep, signs: &Signs, room: usiz
             all.push(said(text, Style::Dim, 1));
         }
     }
-    if let Some(message) = &step.panic {
-        all.push(said(format!("panics: {message}"), Style::Fault, 4));
-    }
+    panics(&mut all);
     if all.is_empty() && did_nothing(step) {
         all.push(said("changes nothing".to_owned(), Style::Dim, 1));
     }

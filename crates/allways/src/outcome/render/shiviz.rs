@@ -54,7 +54,11 @@ pub(super) fn render(story: &Story) -> String {
 
     let mut started = Vec::new();
     for (node, start) in story.starts.iter().enumerate().take(nodes) {
-        started.push(log.event(node, &[], &format!("starts as {}", start.state)));
+        let text = match start.state.as_str() {
+            "" => "starts".to_owned(),
+            state => format!("starts as {state}"),
+        };
+        started.push(log.event(node, &[], &text));
     }
     let mut done: Vec<Clock> = Vec::new();
     for step in &story.steps {
@@ -68,6 +72,12 @@ pub(super) fn render(story: &Story) -> String {
                 (None, None) => None,
             };
             after = sent.cloned().unwrap_or_default();
+        }
+        // What threads share orders their steps, not only what they send.
+        let shared = step.causes.iter().filter(|_| event.kind == RunEventKind::Thread);
+        for (&host, &count) in shared.filter_map(|&cause| done.get(cause)).flatten() {
+            let known = after.entry(host).or_default();
+            *known = (*known).max(count);
         }
         let by = match event.kind {
             RunEventKind::Drop | RunEventKind::Partition | RunEventKind::Heal => network,
@@ -135,5 +145,15 @@ mod tests {
         let log = render(&sample::hostile());
         assert!(!log.lines().nth(2).unwrap().contains("script"), "{log}");
         read(&log);
+    }
+
+    #[test]
+    fn what_threads_share_orders_their_steps() {
+        let log = render(&sample::threads());
+        let events = read(&log);
+        assert_eq!(events[0], ("main", [("main".to_owned(), 1)].into(), "starts"));
+        let last = events.last().unwrap();
+        assert_eq!(last.1["the-first-worker"], 3, "it locks after the other: {log}");
+        assert!(log.contains("\nthe first worker locks mutex 0 of a.rs:5 at a.rs:6\n"), "{log}");
     }
 }

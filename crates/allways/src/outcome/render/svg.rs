@@ -8,6 +8,7 @@ use super::diagram::{Diagram, lane_width};
 use super::words::{
     breaks, changes, clip, ends_badly, escape, headline, plain, reader, reads_heading, wrap,
 };
+use crate::outcome::RunEventKind;
 use crate::outcome::story::Story;
 use std::fmt::Write;
 
@@ -40,7 +41,9 @@ impl Beside {
         }
         // A node stays with its number.
         let event = plain(&step.event.to_string()).replace(" node ", " node\u{a0}");
-        let event = wrap(&event, CHARACTERS, EVENT_LINES);
+        // What threads do takes more words.
+        let most = EVENT_LINES + usize::from(step.event.kind == RunEventKind::Thread);
+        let event = wrap(&event, CHARACTERS, most);
         Beside { event, changes: shown }
     }
 
@@ -60,7 +63,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         rows.push((step, y + MARGIN));
         y += words.height();
     }
-    let lane = lane_width(story.nodes.len());
+    let lane = lane_width(story);
     let bottom = y + 8.0;
     let diagram = Diagram {
         story,
@@ -194,7 +197,13 @@ fn ending(out: &mut String, diagram: &Diagram<'_>, width: f64) -> f64 {
     let names = (0..ending.reads.len()).map(|index| reader(story, ending, index).chars().count());
     let names = names.max().unwrap_or(0).min(24);
     let room = ((width - 40.0) / 7.3) as usize - names - 2;
+    let threads = story.is_of_threads();
     for (index, read) in ending.reads.iter().enumerate() {
+        // Nothing is to be said of a thread that is not in trouble, and its name was said.
+        let read = if threads { story.without_name(index, read) } else { read };
+        if threads && read.is_empty() {
+            continue;
+        }
         let bad = if breaks(ending, index) { " bad" } else { "" };
         let name = escape(&clip(&plain(reader(story, ending, index)), names));
         let at = 20.0 + (names as f64 + 2.0) * 7.3;
@@ -258,5 +267,14 @@ mod tests {
             });
         let heights: Vec<f64> = heights.collect();
         assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= LINE), "{heights:?}");
+    }
+
+    #[test]
+    fn threads_that_are_in_no_trouble_are_not_among_those_that_are() {
+        let picture = render(&sample::threads(), &About::default());
+        assert_eq!(picture.matches("<text class=\"read bad\" x=\"20\"").count(), 2, "{picture}");
+        assert!(picture.contains(">where they stand, at the end</text>"), "{picture}");
+        assert!(picture.contains(">waits at a.rs:8 too</text>"), "{picture}");
+        assert!(picture.contains(">the first worker</text>"), "names are whole: {picture}");
     }
 }

@@ -36,33 +36,74 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         }
         None => ("load(\"run.json\")", String::new()),
     };
+    let threads = story.is_of_threads();
+    let what = if threads { "program" } else { "system" };
+    out.push_str(match threads {
+        true => "\nuse allways::SavedRun;\nuse allways_threads::Program;\n",
+        false => "\nuse allways::{SavedRun, System};\n",
+    });
+    let _ = writeln!(out, "\n/// The {what} that the run is of{title}.");
+    out.push_str(match threads {
+        true => {
+            "\
+/// Fill in what its main thread does, as for the check that found the run.
+fn program() -> Program {
+    Program::new(my_main)
+}
+"
+        }
+        false => {
+            "\
+/// Fill in your node, and make the system as for the check that found the run.
+fn system() -> System<MyNode> {
+    my_system()
+}
+"
+        }
+    });
+    let is = format!("{what}().replay(&run).expect(\"the run is one of this {what}\")");
+    let (fails, test) = match ending.cause {
+        // Who puts that right mostly makes the run impossible.
+        Some(Cause::Trouble(_)) => (
+            "\
+/// Fails while the run violates. Once that is put right, it may be that the run cannot be carried out any more: that is
+/// no failure.",
+            format!(
+                "let replayed = {is};\n    \
+                 assert!(!replayed.still_violates(), \"the saved run {{replayed}}\");"
+            ),
+        ),
+        _ => (
+            "\
+/// Fails while the run violates, and when it can no longer be carried out: then it tests nothing.",
+            format!("{is}.assert_no_longer_violates();"),
+        ),
+    };
+    let name = name(ending, threads);
     let _ = write!(
         out,
         "
-use allways::{{SavedRun, System}};
-
-/// The system that the run is of{title}.
-/// Fill in your node, and make the system as for the check that found the run.
-fn system() -> System<MyNode> {{
-    my_system()
-}}
-
-/// Fails while the run violates, and when it can no longer be carried out: then it tests nothing.
+{fails}
 #[test]
-fn {}() {{
+fn {name}() {{
     let run = SavedRun::{run}.expect(\"the run can be read\");
-    system().replay(&run).expect(\"the run is one of this system\").assert_no_longer_violates();
+    {test}
 }}
-{data}",
-        name(ending)
+{data}"
     );
     out
 }
 
 /// What the test is called.
-fn name(ending: &StoryEnding) -> String {
-    if ending.cause == Some(Cause::Panic) {
-        return "no_handler_panics_in_this_run".to_owned();
+fn name(ending: &StoryEnding, threads: bool) -> String {
+    match &ending.cause {
+        Some(Cause::Panic) if threads => return "no_thread_panics_in_this_run".to_owned(),
+        Some(Cause::Panic) => return "no_handler_panics_in_this_run".to_owned(),
+        Some(Cause::Trouble(trouble)) => {
+            let trouble = trouble.name().replace([' ', '-'], "_");
+            return format!("no_{trouble}_in_this_run");
+        }
+        _ => {}
     }
     let mut name = String::new();
     for c in ending.property.chars().take(60) {
@@ -101,7 +142,7 @@ mod tests {
     #[test]
     fn a_property_gives_the_test_its_name() {
         let story = sample::paxos();
-        assert_eq!(name(story.ending.as_ref().unwrap()), "agreement_holds_in_this_run");
+        assert_eq!(name(story.ending.as_ref().unwrap(), false), "agreement_holds_in_this_run");
         let mut ending = story.ending.unwrap();
         for (property, expected) in [
             ("At most 2 leaders!", "at_most_2_leaders_holds_in_this_run"),
@@ -109,7 +150,7 @@ mod tests {
             ("…", "the_property_holds_in_this_run"),
         ] {
             property.clone_into(&mut ending.property);
-            assert_eq!(name(&ending), expected);
+            assert_eq!(name(&ending, false), expected);
         }
     }
 
@@ -127,5 +168,21 @@ mod tests {
     fn a_run_that_violates_nothing_is_no_test() {
         let file = render(&sample::long(3, 4), &sample::about());
         assert_eq!(file, "// There is nothing to test: a run of 4 events.\n");
+    }
+
+    #[test]
+    fn a_test_of_threads_is_content_with_a_run_that_is_impossible() {
+        let file = render(&sample::threads(), &About::default().saved("{}"));
+        assert!(file.contains("use allways_threads::Program;"), "{file}");
+        assert!(file.contains("fn no_deadlock_in_this_run() {"), "{file}");
+        let assertion = "    assert!(!replayed.still_violates(), \"the saved run {replayed}\");\n";
+        assert!(file.contains(assertion) && !file.contains("MyNode"), "{file}");
+        let mut story = sample::threads();
+        let ending = story.ending.as_mut().unwrap();
+        ending.cause = Some(Cause::Panic);
+        let file = render(&story, &About::default().saved("{}"));
+        assert!(file.contains("fn no_thread_panics_in_this_run() {"), "{file}");
+        let call = "    program().replay(&run).expect(\"the run is one of this program\")";
+        assert!(file.contains(&format!("{call}.assert_no_longer_violates();\n")), "{file}");
     }
 }

@@ -195,8 +195,9 @@ impl Story {
         page.starts(self);
         let column = match &lanes {
             Some(lanes) => {
-                let header = lanes.header(&self.nodes, page.signs);
-                page.cells(&header, &[]);
+                for header in lanes.header(&self.nodes, page.signs) {
+                    page.cells(&header, &[]);
+                }
                 lanes.text_at()
             }
             None => gutter,
@@ -206,7 +207,7 @@ impl Story {
         if let (Some(lanes), true) = (&mut lanes, skipped > 0) {
             // Who is down at the first step shown is known from those before it.
             for step in &self.steps[..skipped] {
-                lanes.step(step, page.signs);
+                lanes.step(self, step, page.signs);
             }
         }
         if skipped > 0 {
@@ -307,7 +308,7 @@ impl Page {
                 None => states.push((vec![node], state)),
             }
         }
-        if states.is_empty() {
+        if states.is_empty() || story.is_of_threads() {
             return;
         }
         let one = states.len() == 1;
@@ -400,8 +401,11 @@ impl Page {
         let mut text = sentences::event(story, at);
         if lanes.is_none() {
             let node = step.event.node.filter(|_| step.event.kind != RunEventKind::Drop);
-            let node = node.map(|node| format!("node {node} "));
-            text = format!("{}{mark} {text}", node.unwrap_or_default());
+            text = match (step.event.kind, node) {
+                (RunEventKind::Thread, _) => format!("{mark} {}", step.event),
+                (_, Some(node)) => format!("node {node} {mark} {text}"),
+                (_, None) => format!("{mark} {text}"),
+            };
         }
         let room = self.width.saturating_sub(column).max(1);
         let most = if matters { 3 } else { 1 };
@@ -416,7 +420,7 @@ impl Page {
             match lanes.as_deref_mut() {
                 Some(lanes) => {
                     let mut cells = match index {
-                        0 => lanes.step(step, self.signs),
+                        0 => lanes.step(story, step, self.signs),
                         _ => lanes.idle(self.signs),
                     };
                     if index == 0 {
@@ -440,5 +444,57 @@ impl Page {
                 sentences::details(story, step, self.signs, room.saturating_sub(2).max(1));
             self.details(lanes.as_deref(), &details, column, dimmed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::render::sample;
+
+    #[test]
+    fn names_that_are_too_long_stand_at_the_beginning_of_their_lanes() {
+        let text = sample::threads().text(&TextOptions::default());
+        assert_eq!(
+            text.trim_start(),
+            "\
+      main
+      │     the first worker
+      │     │     <b>
+ (1)  │     │     ●   reads 0 from the atomic of a.rs:1 at a.rs:9
+   2  ●     │     │   sends message 0 into the channel of a.rs:2 at a.rs:3
+   3  ○────▶●     │   receives message 0 from the channel of a.rs:2 at a.rs:4
+   4  │     ●     │   locks mutex 0 of a.rs:5 at a.rs:6
+   5  ●     │     │   locks mutex 1 of a.rs:5 at a.rs:7
+
+deadlock: main and the first worker wait for ever
+▸ main waits at a.rs:8 to lock mutex 0
+▸ the first worker waits at a.rs:8 too
+"
+        );
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_lanes_threads_have_their_names() {
+        let narrow = TextOptions { width: 36, ..TextOptions::default() };
+        let text = sample::threads().text(&narrow);
+        assert!(text.starts_with(" (1)  ● <b> reads 0 from the atomic"), "{text}");
+        assert!(text.contains("\n   4  ● the first worker locks mutex\n"), "{text}");
+    }
+
+    #[test]
+    fn lanes_without_arrows_may_be_narrow() {
+        let mut story = sample::threads();
+        story.nodes.extend((0..20).map(|number| format!("thread {number}")));
+        story.starts.resize(story.nodes.len(), Default::default());
+        let lanes = |story: &Story| {
+            let text = story.text(&TextOptions::default());
+            text.lines().filter(|line| line.contains("│ │ │ │")).count()
+        };
+        assert_eq!(lanes(&story), 0, "an arrow needs room");
+        story.envelopes.clear();
+        story.steps[1].sent.clear();
+        story.steps[2].envelope = None;
+        assert!(lanes(&story) > 20);
     }
 }

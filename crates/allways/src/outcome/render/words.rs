@@ -90,6 +90,7 @@ pub(super) fn headline(story: &Story) -> String {
 pub(super) fn reads_heading(ending: &StoryEnding) -> &'static str {
     match (&ending.cause, ending.reads.is_empty()) {
         (_, true) => "",
+        (Some(Cause::Trouble(_) | Cause::Panic), _) => "where they stand, at the end",
         (Some(_), _) => "what breaks it, at the end",
         (None, _) => "what it reads at the end",
     }
@@ -113,7 +114,10 @@ pub(super) fn ends_badly(story: &Story, step: usize) -> bool {
 
 /// What the step changed, one line each of at most this many characters, auxiliary fields left out.
 pub(super) fn changes(step: &StoryStep, length: usize) -> Vec<String> {
-    let mut lines: Vec<String> = (step.changes.iter().filter(|change| !change.auxiliary))
+    // What a thread changes it says itself.
+    let told = step.event.kind == RunEventKind::Thread;
+    let mut lines: Vec<String> = (step.changes.iter())
+        .filter(|change| !change.auxiliary && !told)
         .map(|change| change_line(change, length))
         .collect();
     let mut more = |what: &str, texts: &[String]| {

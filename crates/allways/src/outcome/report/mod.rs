@@ -232,6 +232,9 @@ impl Outcome {
             Some(Bound::Runs) if self.engine.starts_with("dpor") => {
                 "raise ALLWAYS_MAX_RUNS, or `max_runs` in its options"
             }
+            Some(Bound::Runs) if self.of_threads => {
+                "check with engine `dpor`: random runs prove nothing"
+            }
             Some(Bound::Runs) => "check with engine `global`: random runs prove nothing",
         };
         match asserted {

@@ -39,6 +39,7 @@ impl SavedRun {
             witnesses: Vec::new(),
             goals: Vec::new(),
             piles_up: None,
+            of_threads: self.violation.is_of_threads(),
             coverage: None,
             warnings: Vec::new(),
             statistics: Statistics::default(),

@@ -353,7 +353,7 @@ mod tests {
             (
                 "/cause",
                 json!("sometimes"),
-                "field `cause` is `sometimes`; it must be one of always, never stuck, panic",
+                "field `cause` is `sometimes`; it must be one of always, never stuck, panic, deadlock, lost wake-up, livelock, data race, double lock, leaked thread",
             ),
             (
                 "/start",
