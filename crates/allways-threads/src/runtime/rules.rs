@@ -485,7 +485,8 @@ impl<K: Known> Rules<'_, K> {
             }
             _ => {
                 // One who has said that it waits does not any more.
-                let waits = capacity == 0 && op.kind != Kind::TryReceive;
+                let waits =
+                    capacity == 0 && !matches!(op.kind, Kind::TryReceive | Kind::PollReceive);
                 let written = usize::from(waits && self.known.is_tried(channel));
                 let (written, read) = touched.split_at(written);
                 let footprint = self.touching.footprints.intern(written, read);
@@ -503,12 +504,15 @@ impl<K: Known> Rules<'_, K> {
         if self.cut.on(receiver).next().is_some() {
             return true;
         }
-        let sender = self.one_of(self.known.senders(channel));
-        match &sender {
-            Ok(sender) => touched.push(*sender),
-            Err(gone) => touched.extend(gone),
+        for user in self.known.senders(channel) {
+            if !user.made_after.iter().any(|&event| self.cut.lacks(event)) {
+                touched.push(user.own);
+                if self.cut.on(user.own).next().is_none() {
+                    return false;
+                }
+            }
         }
-        sender.is_err()
+        true
     }
 
     fn park(&mut self, op: &Op) -> Look {
