@@ -12,12 +12,15 @@
 //! ```
 
 mod accumulator;
+mod accumulator_threads;
+mod alphabet;
 mod bounded_buffer;
 mod chain;
 mod dining;
 mod filesystem;
 mod history;
 mod indexer;
+mod kv_server;
 mod live;
 mod lock;
 mod one_paxos;
@@ -147,11 +150,14 @@ impl Entry {
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: &[Entry] = &[
         accumulator::ENTRY,
+        accumulator_threads::ENTRY,
+        alphabet::ENTRY,
         bounded_buffer::ENTRY,
         chain::ENTRY,
         dining::ENTRY,
         filesystem::ENTRY,
         indexer::ENTRY,
+        kv_server::ENTRY,
         lock::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,

@@ -18,12 +18,18 @@ fn check(name: &str, set: &[(&str, &str)], options: &Options) -> Outcome {
 }
 
 /// What goes wrong with each bug.
-const BUGS: [(&str, &str, Cause); 5] = [
+const BUGS: [(&str, &str, Cause); 11] = [
+    ("accumulator-threads", "forward-sum", Cause::Panic),
+    ("accumulator-threads", "lost-number", Cause::Panic),
+    ("alphabet", "shared-answer", Cause::Panic),
+    ("alphabet", "one-read", Cause::Panic),
     ("bounded-buffer", "if-instead-of-while", Cause::Panic),
     ("bounded-buffer", "one-condition", Cause::Trouble(Trouble::Deadlock)),
     ("dining", "same-order", Cause::Trouble(Trouble::Deadlock)),
     ("filesystem", "unlocked-between", Cause::Panic),
     ("indexer", "two-steps", Cause::Panic),
+    ("kv-server", "early-answer", Cause::Panic),
+    ("kv-server", "passed-on-later", Cause::Panic),
 ];
 
 /// Whether there are few enough threads for a bound on preemptions: without any, they may still run in all orders.

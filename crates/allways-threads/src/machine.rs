@@ -70,12 +70,12 @@ impl Threads {
 
     /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.
     fn lesson(&mut self, thread: u32, event: &RunEvent) -> Option<Lesson> {
-        if let Some(lesson) = task_words::lesson(&mut self.runtime, thread, &event.what) {
+        let what = words::without_name(&self.runtime, thread, &event.what);
+        if let Some(lesson) = task_words::lesson(&mut self.runtime, thread, what) {
             return Some(lesson);
         }
         let log = &self.runtime.log;
         let pending = self.runtime.pending(thread);
-        let what = words::without_name(&self.runtime, thread, &event.what);
         if words::is_end(what) && pending.is_none_or(|op| op.kind != Kind::Store) {
             return Some(Lesson::Watched(thread));
         }

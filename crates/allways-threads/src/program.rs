@@ -231,6 +231,31 @@ impl Program {
         Program { is_plain: true, ..self }
     }
 
+    /// Lets processes begin in order: what each of them binds before it does anything else is bound when the run begins. Unless this is said,
+    /// others may look for it before that, and must try again.
+    ///
+    /// ```
+    /// use allways_threads::Program;
+    /// use allways_threads::net::UdpSocket;
+    ///
+    /// let program = Program::of_processes()
+    ///     .process("client", || {
+    ///         let socket = UdpSocket::bind("client:1").unwrap();
+    ///         socket.send_to(b"x", "server:1").unwrap();
+    ///     })
+    ///     .process("server", || {
+    ///         UdpSocket::bind("server:1").unwrap().recv(&mut [0]).unwrap();
+    ///     });
+    /// // The datagram vanishes if nobody is there.
+    /// assert!(program.check().violation.is_some());
+    /// assert_eq!(program.binds_first().check().assert_holds().statistics.runs, Some(1));
+    /// ```
+    #[must_use]
+    pub fn binds_first(mut self) -> Self {
+        self.faults.binds_first = true;
+        self
+    }
+
     fn add(&mut self, name: String, body: Box<dyn Fn() + Send + Sync>, serves: bool) {
         self.mains.push(Arc::new(Main { name, body, serves }));
     }

@@ -107,7 +107,14 @@ fn claim<T: Carried>(address: SocketAddr, at: &'static Location<'static>) -> io:
     let process = current().map_or(0, |runtime| runtime.own_process());
     let site = site::<T>(address, process);
     let handle = handle(site, address, at);
-    let _held = Held(handle.access(Kind::Lock, 0, at).event());
+    let before = bound_at::<T>(site);
+    // Where nothing has happened yet, nobody has gone either.
+    let is_first = current().is_some_and(|runtime| runtime.binds_without_event());
+    let _held = match is_first {
+        true if before.is_some() => return Err(io::ErrorKind::AddrInUse.into()),
+        true => None,
+        false => Some(Held(handle.access(Kind::Lock, 0, at).event())),
+    };
     if let Some(before) = bound_at::<T>(site) {
         if before.channel.has_receiver(at) {
             return Err(io::ErrorKind::AddrInUse.into());

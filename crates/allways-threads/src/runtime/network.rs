@@ -11,6 +11,8 @@ pub(crate) struct Faults {
     pub short_reads: u32,
     /// Datagrams that are lost, in a run.
     pub lost_datagrams: u32,
+    /// Whether those are found who have bound an address before they did anything else: no fault, but the lack of one.
+    pub binds_first: bool,
 }
 
 /// What an object of the network is called.
@@ -32,6 +34,11 @@ impl Runtime {
     /// The process of the thread that runs.
     pub fn own_process(&self) -> u32 {
         self.population.threads[self.running as usize].process
+    }
+
+    /// Whether the thread that runs binds addresses before anything happens.
+    pub fn binds_without_event(&self) -> bool {
+        self.faults.binds_first && self.event == NONE
     }
 
     /// Gives an object a name of its own.
