@@ -410,7 +410,13 @@ impl Told for Threads {
         self.runtime.live()?;
         let process = next.node.and_then(|node| self.runtime.present.get(node)).copied();
         let lesson = process.and_then(|process| self.lesson(process, next));
-        Ok(lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson)))
+        let is_taught =
+            lesson.is_some_and(|lesson| self.runtime.population.names.be_taught(lesson));
+        if is_taught {
+            // Also if nothing has happened yet: what threads do before their first events is otherwise now.
+            self.runtime.begin_anew();
+        }
+        Ok(is_taught)
     }
 
     fn reads(&mut self) -> Result<Vec<String>, Error> {

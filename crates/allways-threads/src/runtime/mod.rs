@@ -827,6 +827,11 @@ impl Runtime {
         }
     }
 
+    /// Has the threads live through the run once more, from before their first events.
+    pub fn begin_anew(&mut self) {
+        self.lived = usize::MAX;
+    }
+
     /// Lets the threads live through the run, unless they have.
     pub fn live(&mut self) -> Result<(), Error> {
         if self.lived == self.log.len() {
