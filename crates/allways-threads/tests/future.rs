@@ -49,7 +49,6 @@ fn results<R: Ord + Clone + Debug + Send + 'static>(
             let seen = seen.lock().unwrap().clone();
             (seen, outcome.statistics.runs.unwrap(), outcome.statistics.blocked_runs)
         });
-    println!("{} {} {} {:?}", all.1, source.1, optimal.1, optimal.0);
     assert_eq!(all.0, source.0);
     assert_eq!(all.0, optimal.0);
     assert_eq!(optimal.2, Some(0));
@@ -59,7 +58,6 @@ fn results<R: Ord + Clone + Debug + Send + 'static>(
 fn violated(main: impl Fn() + Send + Sync + 'static) -> Outcome {
     let outcome = explore(main, Reduction::Optimal);
     assert_eq!(outcome.verdict, Verdict::Violated);
-    println!("{outcome}");
     outcome
 }
 
@@ -125,11 +123,10 @@ fn messages_wait_for_room() {
             });
         }
     };
-    for room in 1..=3 {
-        for messages in 1..=4 {
-            println!("{room} {messages} {}", executions(main(room, messages)));
-        }
-    }
+    let with_room = |room| [1, 2, 3, 4].map(|messages| executions(main(room, messages)));
+    assert_eq!(with_room(1), [2, 8, 32, 128]);
+    assert_eq!(with_room(2), [2, 4, 12, 36]);
+    assert_eq!(with_room(3), [2, 4, 8, 20]);
 }
 
 /// Ready when the flag is set, and keeps its waker or not.
@@ -166,7 +163,7 @@ fn flag(keeps: bool) -> impl Fn() + Send + Sync + 'static {
 
 #[test]
 fn a_future_that_keeps_no_waker() {
-    println!("{}", executions(flag(true)));
+    assert_eq!(executions(flag(true)), 3);
     let outcome = violated(flag(false));
     assert_eq!(trouble(&outcome), Some(Trouble::LostWakeUp));
     let reads = &outcome.violation.as_ref().unwrap().reads;
@@ -268,9 +265,9 @@ fn threads_and_tasks() {
             all
         }
     };
-    println!("{:?}", results(main(1)));
-    println!("{:?}", results(main(2)));
-    println!("{:?}", executions(move || assert_eq!(main(3)().len(), 3)));
+    assert_eq!(results(main(1)), (BTreeSet::from([vec![0]]), 4));
+    assert_eq!(results(main(2)), (BTreeSet::from([vec![0, 1], vec![1, 0]]), 28));
+    assert_eq!(executions(move || assert_eq!(main(3)().len(), 3)), 284);
 }
 
 #[test]
@@ -284,7 +281,7 @@ fn tasks_that_nobody_waits_for() {
         });
         sender.send(1).unwrap();
     };
-    println!("{}", executions(main));
+    assert_eq!(executions(main), 4);
     // It cannot be dropped where it blocks.
     let outcome = violated(|| {
         spawn(async { thread::park() });
@@ -313,9 +310,7 @@ fn tasks_that_are_aborted() {
         (begun.load(SeqCst), result)
     };
     let all = BTreeSet::from([(0, false), (1, false), (2, true)]);
-    let (seen, executions) = results(main);
-    assert_eq!(seen, all);
-    println!("{executions}");
+    assert_eq!(results(main), (all, 6));
 }
 
 #[test]
@@ -342,7 +337,7 @@ fn a_future_is_dropped_by_its_own_task() {
             assert_eq!(*dropped_by.lock().unwrap(), Some(id));
         });
     };
-    println!("{}", executions(main));
+    assert_eq!(executions(main), 4);
 }
 
 #[test]
@@ -357,7 +352,7 @@ fn loops_that_yield() {
             }
         });
     };
-    println!("yield {}", executions(main));
+    assert_eq!(executions(main), 3);
     let sleeps = || {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
@@ -368,13 +363,13 @@ fn loops_that_yield() {
             }
         });
     };
-    println!("sleep {}", executions(sleeps));
+    assert_eq!(executions(sleeps), 3);
     let receives = || {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         spawn(async move { sender.send(1) });
         block_on(async { while timeout(SECOND, receiver.recv()).await.is_err() {} });
     };
-    println!("timeout {}", executions(receives));
+    assert_eq!(executions(receives), 8);
     let outcome = violated(|| {
         let flag = AtomicBool::new(false);
         block_on(async {
@@ -446,14 +441,14 @@ fn wakers_of_others() {
         spawn(async move { sender.send(7) });
         block_on(Relayed(receiver)).unwrap()
     };
-    println!("relay {:?}", results(main));
+    assert_eq!(results(main), (BTreeSet::from([7]), 2));
     let late = || {
         let (sender, receiver) = oneshot::channel();
         spawn(async move { sender.send(7) });
         let late = Box::pin(timeout(SECOND, receiver));
         block_on(Relayed(late)).ok().map(Result::unwrap)
     };
-    println!("relay late {:?}", results(late));
+    assert_eq!(results(late), (BTreeSet::from([None, Some(7)]), 7));
 }
 
 #[test]
@@ -469,7 +464,7 @@ fn a_future_within_a_future() {
         let waits = async { block_on(inner).unwrap() };
         block_on(join(receiver, waits)).0.unwrap()
     };
-    println!("nested {:?}", results(main));
+    assert_eq!(results(main), (BTreeSet::from([1]), 4));
 }
 
 #[test]
@@ -486,7 +481,7 @@ fn notifications() {
             }
         }
     };
-    println!("one {:?}", [1, 2, 3].map(|tasks| executions(one(tasks))));
+    assert_eq!([1, 2, 3].map(|tasks| executions(one(tasks))), [2, 10, 78]);
     let all = || {
         let notify = Arc::new(Notify::new());
         let other = Arc::clone(&notify);
@@ -502,7 +497,7 @@ fn notifications() {
         notify.notify_waiters();
         block_on(task).unwrap();
     };
-    println!("all {:?}", executions(all));
+    assert_eq!(executions(all), 8);
     let outcome = violated(|| {
         let notify = Arc::new(Notify::new());
         let other = Arc::clone(&notify);
@@ -529,7 +524,7 @@ fn permits() {
             }
         }
     };
-    println!("permits {:?}", [1, 2, 3].map(|permits| executions(main(permits, 2))));
+    assert_eq!([1, 2, 3].map(|permits| executions(main(permits, 2))), [4, 24, 24]);
 }
 
 #[test]
@@ -539,7 +534,7 @@ fn who_drops_what_a_task_returns() {
         drop(spawn(async move { sender }));
         block_on(async { assert_eq!(receiver.recv().await, None) });
     };
-    println!("drops {:?}", executions(main));
+    assert_eq!(executions(main), 3);
 }
 
 #[test]
@@ -558,7 +553,7 @@ fn a_waker_that_outlives_its_task() {
         let waker = kept.lock().unwrap().take();
         waker.unwrap().wake();
     };
-    println!("outlives {:?}", executions(main));
+    assert_eq!(executions(main), 2);
 }
 
 #[test]
@@ -603,7 +598,6 @@ fn awaits_that_block() {
     })
     .plain_awaits()
     .check();
-    println!("{outcome}");
     assert_eq!(trouble(&outcome), Some(Trouble::Deadlock));
 }
 
