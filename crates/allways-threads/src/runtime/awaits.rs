@@ -81,6 +81,7 @@ const FREE: u32 = NONE;
 const HAS_COME: u32 = NONE - 2;
 
 /// What a thread awaits that polls a future.
+#[derive(Default)]
 pub(crate) struct Awaiting {
     /// What it is woken by.
     own: Option<(Arc<Token>, Waker)>,
@@ -94,19 +95,6 @@ pub(crate) struct Awaiting {
     pub quiet_since: Option<u32>,
     /// Where the last of its futures was made that found nothing.
     pub at: Option<&'static Location<'static>>,
-}
-
-impl Default for Awaiting {
-    fn default() -> Self {
-        Awaiting {
-            own: None,
-            registered: Vec::new(),
-            is_woken: false,
-            watchers: 0,
-            quiet_since: None,
-            at: None,
-        }
-    }
 }
 
 impl Awaiting {

@@ -214,7 +214,7 @@ impl<T: ?Sized> Future for LockOwned<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let LockOwned { mutex, ticket, at } = &mut *self;
-        let guard = |()| OwnedMutexGuard { mutex: Arc::clone(mutex), at: *at };
+        let guard = |()| OwnedMutexGuard { mutex: Arc::clone(mutex), at };
         mutex.gate.poll(ticket, cx).map(guard)
     }
 }

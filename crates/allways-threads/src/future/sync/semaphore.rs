@@ -228,8 +228,7 @@ impl Future for AcquireOwned {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let AcquireOwned { semaphore, ticket, at } = &mut *self;
-        let permit =
-            |()| Ok(OwnedSemaphorePermit { semaphore: Some(Arc::clone(semaphore)), at: *at });
+        let permit = |()| Ok(OwnedSemaphorePermit { semaphore: Some(Arc::clone(semaphore)), at });
         semaphore.gate.poll(ticket, cx).map(permit)
     }
 }
