@@ -799,7 +799,7 @@ impl Runtime {
     /// Gives up the run and starts again. Its events stay in the log, to be repeated.
     fn start_again(&mut self) {
         self.end_threads();
-        for number in std::mem::take(&mut self.present) {
+        for number in self.present.drain(..) {
             self.population.threads[number as usize].forget();
         }
         self.epoch += 1;

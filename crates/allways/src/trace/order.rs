@@ -114,18 +114,58 @@ impl Order {
     }
 
     /// Performs an event after those so far, and says its number.
+    #[inline]
     pub fn push(&mut self, touch: Touch<'_>) -> usize {
         let event = self.events.len();
+        // Most runs are short: sets of their events are one word.
+        if event < 64 { self.push_short(event, &touch) } else { self.push_long(event, &touch) }
+        event
+    }
+
+    fn push_short(&mut self, event: usize, touch: &Touch<'_>) {
+        let mut nearest = 0u64;
+        for needed in touch.needed() {
+            debug_assert!((needed as usize) < event, "an event is created by one before it");
+            nearest |= 1 << needed;
+        }
+        let last_step = slot(&mut self.last_step, touch.process);
+        let step_before = std::mem::replace(last_step, event as u32);
+        if step_before != NONE {
+            nearest |= 1 << step_before;
+        }
+        let objects = self.objects.len() as u32;
+        for &object in touch.writes {
+            let mut access = self.link(event as u32, object, true);
+            while let Some(link) = self.links.get(access as usize) {
+                nearest |= 1 << link.event;
+                if link.writes {
+                    break;
+                }
+                access = link.before;
+            }
+        }
+        let reads = self.objects.len() as u32;
+        for &object in touch.reads {
+            let access = self.link(event as u32, object, false);
+            let write = match self.links.get(access as usize) {
+                Some(link) if !link.writes => self.links.get(link.write_before as usize),
+                link => link,
+            };
+            if let Some(link) = write {
+                nearest |= 1 << link.event;
+            }
+        }
+        self.add_entry(touch, step_before, [objects, reads]);
+        self.fill_short_row(event, nearest);
+    }
+
+    #[cold]
+    fn push_long(&mut self, event: usize, touch: &Touch<'_>) {
         let mut nearest = std::mem::take(&mut self.nearest);
         nearest.clear();
-        // Most runs are short: sets of their events are one word.
-        let mut few = 0u64;
-        if event < 64 {
-            self.each_nearest(event, &touch, |before| few |= 1 << before);
-        } else {
-            self.add_nearest(event, &touch, &mut nearest);
-        }
-        let step_before = self.step_of(touch.process, event);
+        self.add_nearest(event, touch, &mut nearest);
+        let last_step = slot(&mut self.last_step, touch.process);
+        let step_before = std::mem::replace(last_step, event as u32);
         let objects = self.objects.len() as u32;
         for &object in touch.writes {
             self.link(event as u32, object, true);
@@ -134,10 +174,17 @@ impl Order {
         for &object in touch.reads {
             self.link(event as u32, object, false);
         }
-        *slot(&mut self.last_step, touch.process) = event as u32;
-        let immediate = self.immediate.len() as u32;
-        let needs = self.needs.len() as u32;
-        self.needs.extend_from_slice(touch.needs);
+        self.add_entry(touch, step_before, [objects, reads]);
+        self.fill_row(event, &nearest);
+        self.nearest = nearest;
+    }
+
+    #[inline]
+    fn add_entry(&mut self, touch: &Touch<'_>, step_before: u32, [objects, reads]: [u32; 2]) {
+        let (immediate, needs) = (self.immediate.len() as u32, self.needs.len() as u32);
+        if !touch.needs.is_empty() {
+            self.needs.extend_from_slice(touch.needs);
+        }
         self.events.push(Entry {
             process: touch.process,
             created_by: touch.created_by.map_or(NONE, |creator| creator as u32),
@@ -147,13 +194,6 @@ impl Order {
             reads,
             immediate,
         });
-        if event < 64 {
-            self.fill_short_row(event, few);
-        } else {
-            self.fill_row(event, &nearest);
-        }
-        self.nearest = nearest;
-        event
     }
 
     /// The past of one of the first events from those that it depends on directly.
@@ -163,8 +203,10 @@ impl Order {
             self.widen(1);
         }
         let mut past = 0;
-        for before in members(&[nearest]) {
-            past |= self.rows[before * self.stride];
+        let mut rest = nearest;
+        while rest != 0 {
+            past |= self.rows[rest.trailing_zeros() as usize * self.stride];
+            rest &= rest - 1;
         }
         let mut immediate = nearest & !past;
         while immediate != 0 {
@@ -400,19 +442,22 @@ impl Order {
         }
     }
 
-    fn link(&mut self, event: u32, object: u32, writes: bool) {
+    /// Notes an access of an object, and says which one was the last before it; none if it was noted already.
+    #[inline]
+    fn link(&mut self, event: u32, object: u32, writes: bool) -> u32 {
         let place = self.links.len() as u32;
         let last = slot(&mut self.last_access, object);
         let before = *last;
         let write_before = match self.links.get(before as usize) {
             // Said twice; writes come first, so nothing is lost.
-            Some(link) if link.event == event => return,
+            Some(link) if link.event == event => return NONE,
             Some(link) if !link.writes => link.write_before,
             _ => before,
         };
         *last = place;
         self.objects.push(object);
         self.links.push(Link { event, before, write_before, writes });
+        before
     }
 
     /// The past of a new event from those that it depends on directly, the latest first.
@@ -455,12 +500,18 @@ impl Order {
     }
 }
 
+#[inline]
 fn slot(table: &mut Vec<u32>, index: u32) -> &mut u32 {
     let index = index as usize;
     if table.len() <= index {
-        table.resize(index + 1, NONE);
+        lengthen(table, index);
     }
     &mut table[index]
+}
+
+#[cold]
+fn lengthen(table: &mut Vec<u32>, index: usize) {
+    table.resize(index + 1, NONE);
 }
 
 fn sort_latest_first(events: &mut Vec<u32>) {
