@@ -58,8 +58,6 @@ impl Drop for Outer {
 }
 
 /// Runs a future on the thread under control that runs. `None` if it was aborted: then it is dropped here.
-///
-/// The future is on the stack, so a loop that only reads and whose variables are in it is [seen](crate::runtime) as what it is.
 pub(super) fn drive<F: Future>(
     future: F,
     object: u32,
@@ -79,7 +77,6 @@ pub(super) fn drive<F: Future>(
         }
     }
     loop {
-        wipe();
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return Some(value);
         }
@@ -89,19 +86,14 @@ pub(super) fn drive<F: Future>(
     }
 }
 
-/// Leaves nothing on the stack behind what is in use: where the same is polled again, the stack is to be the same.
-#[inline(never)]
-fn wipe() {
-    let mut room = [0u8; 1 << 14];
-    std::hint::black_box(&mut room);
-}
-
 /// What the thread that runs polls is not ready: waits until it is to be polled again, unless it is aborted.
 fn goes_on(object: u32, at: &'static Location<'static>) -> bool {
     let Some(runtime) = current() else { return false };
     let may_be_aborted = runtime.population.names.is_tried(object);
     let last = runtime.lived_by(runtime.running());
     let thread = runtime.running_thread();
+    // What tells the rounds of a loop apart may be in the heap, where futures are kept: a loop that awaits is not taken for one that only reads.
+    thread.rounds.clear();
     let awaiting = &mut thread.awaiting;
     let at = awaiting.at.take().unwrap_or(at);
     let is_woken = std::mem::take(&mut awaiting.is_woken);

@@ -33,6 +33,9 @@
 //! down. It is a deadlock if a thread waits for ever, [`block_on`] included, or if a task blocks for ever in something that is
 //! not awaited. A task that panics ends the run: that is a violation.
 //!
+//! **Loops that await.** What tells the rounds of a loop apart may be in a future in the heap, where the checker does not look. So a loop that polls something until it comes is
+//! run round by round, and without an end of its own it hits the bound on depth: the outcome says so. Await what is to come instead.
+//!
 //! **What is hidden.** Futures that share something with their tasks without this crate's help hide that from the checker. `FuturesUnordered` and
 //! the like, which have wakers of their own, work, but the order in which several of its futures are woken at the same time is not explored.
 //!

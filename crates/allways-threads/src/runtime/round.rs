@@ -8,7 +8,6 @@
 //! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
 //! that does not.
 
-use super::awaits::because;
 use super::current;
 use super::log::Entry;
 use super::op::{Kind, NONE, Op};
@@ -21,12 +20,7 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// The clock of the thread when it looked there last.
     clock: u64,
-    /// What the stack is like at the read that is about to be made, if it was looked at.
-    next: Option<u64>,
 }
-
-/// So many different stacks are remembered for a place of the source: a round may come there more than once.
-const MOST_STACKS: usize = 4;
 
 struct Read {
     at: &'static Location<'static>,
@@ -73,45 +67,33 @@ impl Rounds {
         }
     }
 
-    /// The times that a thread did what it is about to do, if it has written nothing since.
+    /// The last time that a thread did what it is about to do, if it has written nothing since.
     #[inline]
-    fn all(
+    fn last(
         &mut self,
         object: u32,
         kind: Kind,
         at: &'static Location<'static>,
-    ) -> impl Iterator<Item = &mut Read> {
-        let is_it = move |read: &&mut Read| {
+    ) -> Option<&mut Read> {
+        let is_it = |read: &&mut Read| {
             std::ptr::eq(read.at, at) && read.object == object && read.kind == kind
         };
-        self.reads.iter_mut().filter(is_it)
+        self.reads.iter_mut().find(is_it)
     }
 
     /// A thread has done something.
     #[inline]
     pub fn note(&mut self, event: u32, entry: &Entry, footprints: &Footprints) {
-        let stack = self.next.take();
-        // A task that has let others go first is where it was.
-        let yields = entry.op.kind == Kind::Resume && entry.value == because::ANY_TIME;
-        if entry.op.kind == Kind::Spin || yields {
+        if entry.op.kind == Kind::Spin {
             return;
         }
         if !may_only_read(entry.op.kind) || !footprints.writes(entry.footprint).is_empty() {
             return self.reads.clear();
         }
         let Op { at, object, kind, .. } = entry.op;
-        if let Some(read) = self.all(object, kind, at).find(|read| read.stack == stack) {
-            read.event = event;
-            return;
-        }
-        let read = Read { at, object, kind, event, stack };
-        match self.all(object, kind, at).count() < MOST_STACKS {
-            true => self.reads.push(read),
-            false => {
-                if let Some(oldest) = self.all(object, kind, at).min_by_key(|read| read.event) {
-                    *oldest = read;
-                }
-            }
+        match self.last(object, kind, at) {
+            Some(read) => read.event = event,
+            None => self.reads.push(Read { at, object, kind, event, stack: None }),
         }
     }
 }
@@ -165,17 +147,12 @@ extern "sysv64" fn look(
     let known = runtime.next_spin(at);
     let thread = runtime.running_thread();
     let base = thread.stop.base();
-    let rounds = &mut thread.rounds;
-    rounds.next = None;
-    if rounds.all(object, kind, at).next().is_none() {
-        return NONE;
-    }
+    let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
     // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
     let now = unsafe { hash(from, base) };
-    rounds.next = Some(now);
-    let same = rounds.all(object, kind, at).find(|read| read.stack == Some(now));
+    let is_same = read.stack.replace(now) == Some(now);
     // A run that is repeated goes as it went, whatever the stack looks like.
-    known.unwrap_or(same.map_or(NONE, |read| read.event))
+    known.unwrap_or(if is_same { read.event } else { NONE })
 }
 
 /// A hash of words in memory.
