@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use crate::error::Error;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -408,7 +408,7 @@ impl Options {
     /// The number of threads that zero stands for.
     pub(crate) fn thread_count(&self) -> usize {
         match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            0 => cores(),
             threads => threads,
         }
     }
@@ -514,6 +514,12 @@ pub fn parse_bytes(text: &str) -> Result<u64, Error> {
     bytes.ok_or_else(|| {
         Error::Options(format!("`{text}` is not a number of bytes; write 4096, 64K, 512M or 2G"))
     })
+}
+
+/// How many cores there are. To find out takes longer than a small check, so it is found out once.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub(super) fn explore<M: Machine>(explorer: &mut Explorer<'_, M>) -> Result<(), 
         let is_cut = !possible.is_empty() && explorer.is_at_bound();
         if possible.is_empty() || is_cut {
             explorer.end_run(is_cut)?;
+            explorer.guard_order()?;
             possible.clear();
         }
         possible.reverse();

@@ -22,9 +22,9 @@ const STEPS_A_PULSE: u64 = 256;
 /// After so many runs the reduction tells how many branches there are.
 const RUNS_A_GUESS: u64 = 256;
 
-/// Whether a run is one of those that are performed once more: the first ones, and fewer and fewer of the others.
+/// Whether a run is one of those that are performed once more: some of the first ones, and fewer and fewer of the others.
 fn is_sampled(runs: u64) -> bool {
-    runs <= 16 || runs.is_power_of_two() || runs.is_multiple_of(1_024)
+    runs.is_power_of_two() || runs.is_multiple_of(if runs < 1_024 { 64 } else { 1_024 })
 }
 
 /// What to say of steps that come out otherwise in an order that should make no difference.
@@ -80,6 +80,10 @@ pub(crate) struct Explorer<'a, M> {
     pub stored: u64,
     /// Whether some runs are performed once more in another order.
     pub guards_order: bool,
+    /// Whether the run that has just ended is one of these.
+    is_guarded: bool,
+    /// Whether the machine was led along another run, and has to come back first.
+    is_displaced: bool,
     /// The runs of all, if there are several who explore.
     pub all_runs: Option<&'a AtomicU64>,
     /// A listing, kept for its room.
@@ -114,6 +118,8 @@ impl<'a, M: Machine> Explorer<'a, M> {
             unique_states: None,
             stored: 0,
             guards_order: false,
+            is_guarded: false,
+            is_displaced: false,
             all_runs: None,
             listed: Vec::new(),
             #[cfg(test)]
@@ -124,6 +130,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// Starts again.
     pub fn restart(&mut self, start: usize) -> Result<(), Error> {
         self.start = start;
+        self.is_displaced = false;
         self.machine.restart(start)?;
         self.order.truncate(0);
         self.steps.clear();
@@ -159,6 +166,9 @@ impl<'a, M: Machine> Explorer<'a, M> {
 
     /// Makes something happen and looks at what comes of it. Afterwards the search may be over.
     pub fn perform(&mut self, transition: Transition) -> Result<Footprint, Error> {
+        if self.is_displaced {
+            self.perform_again()?;
+        }
         let performed = self.machine.perform(transition)?;
         self.note(transition, &performed);
         self.transitions += 1;
@@ -283,9 +293,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             self.bound.get_or_insert(Bound::Depth);
             self.judge.cut(&mut self.machine)?;
         }
-        if self.guards_order && is_sampled(self.runs) && !is_cut && !self.is_over() {
-            self.perform_otherwise()?;
-        }
+        self.is_guarded = self.guards_order && is_sampled(self.runs) && !is_cut;
         #[cfg(test)]
         if let Some(watch) = &mut self.watch {
             watch(&self.order, &self.steps, &mut self.machine);
@@ -294,6 +302,15 @@ impl<'a, M: Machine> Explorer<'a, M> {
             self.judge_without_faults()?;
         }
         Ok(())
+    }
+
+    /// Looks whether the run that has ended promises too much, now and then. Nothing is asked of the machine afterwards until something happens.
+    #[inline]
+    pub fn guard_order(&mut self) -> Result<(), Error> {
+        match std::mem::take(&mut self.is_guarded) && !self.is_over() {
+            true => self.perform_otherwise(),
+            false => Ok(()),
+        }
     }
 
     /// Performs the events of the run once more, in another order that should make no difference: as late as each can be, and going from process
@@ -323,11 +340,15 @@ impl<'a, M: Machine> Explorer<'a, M> {
                 return Err(broken_promise(&format!("{what}; but ")));
             }
         }
-        self.perform_again()
+        // The machine has to be led where it was; but the run is about to go on from an earlier point.
+        self.is_displaced = true;
+        Ok(())
     }
 
     /// Leads the machine along the run once more.
+    #[cold]
     fn perform_again(&mut self) -> Result<(), Error> {
+        self.is_displaced = false;
         self.machine.go_back(0)?;
         for step in &self.steps {
             self.machine.perform(step.what.transition)?;

@@ -268,6 +268,7 @@ impl<'e, 'a, M: Machine> Search<'e, 'a, M> {
                 self.tell_branches();
                 self.explorer.end_run(is_cut)?;
                 self.branch_off(is_cut)?;
+                self.explorer.guard_order()?;
             }
         }
         Ok(())

@@ -138,6 +138,7 @@ impl<M: Machine> Bounded<'_, '_, M> {
         let is_cut = !possible.is_empty() && self.explorer.is_at_bound();
         if possible.is_empty() || is_cut {
             self.explorer.end_run(is_cut)?;
+            self.explorer.guard_order()?;
         } else {
             let goes_on = possible.iter().any(|transition| Some(transition.process) == last);
             for &transition in possible.iter().rev() {
