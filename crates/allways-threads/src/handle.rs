@@ -106,6 +106,12 @@ impl Handle {
     }
 }
 
+/// The thread that runs is about to read something that is an object, or a part of one, of this run; maybe over and over.
+#[inline(always)]
+pub(crate) fn read(op: Op) -> Granted {
+    let since = round::since(op.object, op.kind, op.at);
+    access_since(op, since)
+}
 /// What calls this is seldom run, compared to what does not.
 #[cold]
 #[inline]

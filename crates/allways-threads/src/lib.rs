@@ -29,6 +29,7 @@
 //! How it works: threads are coroutines that stop before each access; rules say what each access touches and when it can
 //! be made; and engine `dpor` explores them as a machine.
 
+pub mod future;
 mod handle;
 pub mod hint;
 mod machine;
@@ -38,6 +39,7 @@ pub mod rand;
 mod runtime;
 mod story;
 pub mod sync;
+mod task_words;
 pub mod thread;
 pub mod time;
 mod words;

@@ -9,7 +9,7 @@ use crate::runtime::names::{Lesson, Register};
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
 use crate::runtime::{Main, Runtime};
-use crate::{story, words};
+use crate::{story, task_words, words};
 use allways::machine::{
     Blockers, Costs, Elsewhere, First, Footprint, Footprints, Machine, Object, Performed, Process,
     Reach, Reading, Told, Transition,
@@ -69,10 +69,13 @@ impl Threads {
     }
 
     /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.
-    fn lesson(&self, thread: u32, event: &RunEvent) -> Option<Lesson> {
+    fn lesson(&mut self, thread: u32, event: &RunEvent) -> Option<Lesson> {
+        let what = words::without_name(&self.runtime, thread, &event.what);
+        if let Some(lesson) = task_words::lesson(&mut self.runtime, thread, what) {
+            return Some(lesson);
+        }
         let log = &self.runtime.log;
         let pending = self.runtime.pending(thread);
-        let what = words::without_name(&self.runtime, thread, &event.what);
         if words::is_end(what) && pending.is_none_or(|op| op.kind != Kind::Store) {
             return Some(Lesson::Watched(thread));
         }

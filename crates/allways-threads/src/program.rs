@@ -40,6 +40,7 @@ pub struct Program {
     /// The numbers of threads and objects, the same for all who explore.
     register: Arc<Register>,
     faults: Faults,
+    is_plain: bool,
 }
 
 impl Program {
@@ -67,6 +68,7 @@ impl Program {
             ends_within: None,
             faults: Faults::default(),
             register: Arc::default(),
+            is_plain: false,
         }
     }
 
@@ -206,6 +208,29 @@ impl Program {
         self
     }
 
+    /// Says that nobody looks at whether a future is ready: futures are awaited, and otherwise polled only by what is in [`future`](crate::future). Then a
+    /// task that awaits something that is not there may as well block as a thread does, and there are as many runs as with threads. Otherwise whether it was
+    /// there at once is a difference that somebody may see, and both are tried.
+    ///
+    /// If it is not so (a `poll_fn`, a hand-written future or another crate's `join!` polls futures of this crate), runs are missed, and
+    /// deadlocks may be found that are none.
+    ///
+    /// ```
+    /// use allways_threads::{Program, future::{block_on, spawn}};
+    /// let main = || block_on(async {
+    ///     let tasks = [1, 2, 3].map(|n| spawn(async move { n }));
+    ///     for task in tasks {
+    ///         task.await.unwrap();
+    ///     }
+    /// });
+    /// assert_eq!(Program::new(main).check().statistics.runs, Some(8));
+    /// assert_eq!(Program::new(main).plain_awaits().check().statistics.runs, Some(1));
+    /// ```
+    #[must_use]
+    pub fn plain_awaits(self) -> Self {
+        Program { is_plain: true, ..self }
+    }
+
     /// Lets processes begin in order: what each of them binds before it does anything else is bound when the run begins. Unless this is said,
     /// others may look for it before that, and must try again.
     ///
@@ -321,6 +346,7 @@ impl Machines for Program {
         let mut threads = Threads::new(self.mains.clone().into(), self.stack_size, register);
         threads.ends_within = self.ends_within;
         threads.runtime.faults = self.faults;
+        threads.runtime.is_plain = self.is_plain;
         Ok(threads)
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn tell(runtime: &mut Runtime) -> Story {
             let path = runtime.object_name(entry.op.object);
             step.changes.push(Change::new(path, before.to_string(), entry.value.to_string()));
         }
-        let sends = matches!(entry.op.kind, Kind::Send | Kind::TrySend) && entry.succeeded;
+        let sends = entry.op.kind.sends() && entry.succeeded;
         if sends && let Some(received) = receiver(runtime, event) {
             let to = column(runtime, runtime.log.entries[received].thread);
             let what = format!("message {}", entry.value);
@@ -63,9 +63,7 @@ fn receiver(runtime: &Runtime, sent: usize) -> Option<usize> {
     let message = &entries[sent];
     (sent + 1..entries.len()).find(|&event| {
         let entry = &entries[event];
-        let receives =
-            matches!(entry.op.kind, Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate);
-        receives
+        entry.op.kind.receives()
             && entry.succeeded
             && entry.op.object == message.op.object
             && entry.value == message.value

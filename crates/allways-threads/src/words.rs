@@ -1,10 +1,12 @@
 //! What threads do, in words.
 
 use crate::net;
+use crate::runtime::awaits::Role;
 use crate::runtime::log::Entry;
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::Look;
 use crate::runtime::{Runtime, Waits};
+use crate::task_words;
 use allways::{Cause, Trouble};
 use std::panic::Location;
 
@@ -160,6 +162,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
             format!("chooses {} of {}", entry.alternative, entry.op.argument)
         }
         (Kind::Spin, _) => "goes round, since something that it reads has changed".to_owned(),
+        _ => task_words::did(runtime, entry),
     }
 }
 
@@ -191,7 +194,7 @@ pub(crate) fn waiting(runtime: &mut Runtime, thread: u32) -> Option<(Trouble, St
     let at = record.waits_at.map_or_else(String::new, |at| format!(" at {}", place(at)));
     match record.waits {
         Waits::Nothing => {}
-        Waits::Thread(other) => {
+        Waits::Thread(other) | Waits::Task(other) => {
             let other = runtime.thread_name(other);
             return Some((Trouble::Deadlock, format!("waits{at} for {other} to end")));
         }
@@ -244,12 +247,15 @@ pub(crate) fn waiting(runtime: &mut Runtime, thread: u32) -> Option<(Trouble, St
             (Trouble::Livelock, text)
         }
         (Kind::Park, _) => (Trouble::Deadlock, format!("is parked at {at}")),
-        (Kind::Receive, _) => {
+        (Kind::Resume, _) => return task_words::waiting(runtime, thread, &op),
+        (Kind::Receive | Kind::PollReceive, _) => {
             let what = net::words::waits(runtime.what(op.object), &object);
             let what = what.unwrap_or_else(|| format!("for a message from {object}"));
             (Trouble::Deadlock, format!("waits at {at} {what}"))
         }
-        (Kind::Send, _) => (Trouble::Deadlock, format!("waits at {at} for room in {object}")),
+        (Kind::Send | Kind::TrySendInTurn, _) => {
+            (Trouble::Deadlock, format!("waits at {at} for room in {object}"))
+        }
         _ => (Trouble::Deadlock, format!("waits at {at} for {object}")),
     })
 }
@@ -273,26 +279,41 @@ fn not_notified(runtime: &Runtime, waited: u32, at: &str) -> (Trouble, String) {
 }
 
 /// What each thread of the run has to do with its end, and what trouble they are in.
+///
+/// A thread of a process that serves others may wait for ever. A task may, too, unless somebody who may not does.
 pub(crate) fn ending(runtime: &mut Runtime) -> (Option<Trouble>, Vec<String>) {
-    let mut worst = None;
+    let (mut worst, mut worst_of_tasks) = (None, None);
     let mut reads = Vec::new();
     for index in 0..runtime.present.len() {
         let thread = runtime.present[index];
         let process = runtime.population.threads[thread as usize].process;
         let serves = runtime.process(process).serves;
+        let may_be_dropped = task_words::may_be_dropped(runtime, thread);
         let waiting = waiting(runtime, thread);
         if let Some((trouble, _)) = waiting.as_ref().filter(|_| !serves) {
-            let rank = |trouble| match trouble {
-                Trouble::DoubleLock => 3,
-                Trouble::LostWakeUp => 2,
-                Trouble::Livelock => 1,
-                _ => 0,
-            };
-            worst = worst.max_by_key_with(*trouble, rank);
+            let worst = if may_be_dropped { &mut worst_of_tasks } else { &mut worst };
+            *worst = worst.max_by_key_with(*trouble, rank);
         }
         reads.push(waiting.map_or_else(String::new, |(_, text)| text));
     }
+    let worst = worst.map(|worst| match worst_of_tasks {
+        Some(other) if rank(other) > rank(worst) => other,
+        _ => worst,
+    });
+    if worst.is_none() {
+        reads.iter_mut().for_each(String::clear);
+    }
     (worst, reads)
+}
+
+/// Which of several troubles is told.
+fn rank(trouble: Trouble) -> u32 {
+    match trouble {
+        Trouble::DoubleLock => 3,
+        Trouble::LostWakeUp => 2,
+        Trouble::Livelock => 1,
+        _ => 0,
+    }
 }
 
 trait MaxByKey<T> {
@@ -315,7 +336,7 @@ pub(crate) fn wrong_end(runtime: &mut Runtime) -> Option<(Cause, String)> {
         return leaked(runtime);
     }
     let (trouble, reads) = ending(runtime);
-    let trouble = trouble?;
+    let Some(trouble) = trouble else { return leaked(runtime) };
     let waiting = reads.iter().zip(&runtime.present).filter(|(read, _)| !read.is_empty());
     let names: Vec<String> = waiting.map(|(_, &thread)| runtime.thread_name(thread)).collect();
     let text = match (trouble, &names[..]) {
@@ -332,7 +353,10 @@ pub(crate) fn wrong_end(runtime: &mut Runtime) -> Option<(Cause, String)> {
 fn leaked(runtime: &Runtime) -> Option<(Cause, String)> {
     let is_leaked = |&&number: &&u32| {
         let thread = &runtime.population.threads[number as usize];
-        thread.parent != NONE && !thread.is_joined && !runtime.process(thread.process).serves
+        thread.parent != NONE
+            && thread.role == Role::Thread
+            && !thread.is_joined
+            && !runtime.process(thread.process).serves
     };
     let number = *runtime.present.iter().find(is_leaked)?;
     let name = runtime.thread_name(number);

@@ -11,7 +11,9 @@
 //! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
+pub(crate) mod awaits;
 pub(crate) mod fiber;
+pub(crate) mod gate;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod network;
@@ -22,6 +24,7 @@ mod thread;
 
 use allways::machine::quietly;
 use allways::{Cause, Error};
+use awaits::{Awaited, Role};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Entry, Log};
 use names::{Names, Own, Register, Site};
@@ -35,7 +38,7 @@ use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
-pub(crate) use thread::Waits;
+pub(crate) use thread::{Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
@@ -75,6 +78,7 @@ pub(crate) struct Population {
     pub names: Names,
     pub threads: Vec<Thread>,
     pub made: Vec<Made>,
+    pub awaited: Awaited,
 }
 
 impl Known for Population {
@@ -96,6 +100,10 @@ impl Known for Population {
 
     fn receivers(&self, channel: u32) -> &[User] {
         self.made.get(channel as usize).map_or(&[], |made| &made.receivers)
+    }
+
+    fn awaited(&self, list: u64) -> &[u32] {
+        self.awaited.list(list)
     }
 }
 
@@ -127,6 +135,8 @@ pub(crate) struct Runtime {
     #[allow(clippy::vec_box, reason = "they must stay where they are")]
     idle: Vec<Box<Fiber>>,
     stack_size: usize,
+    /// Whether nobody looks at whether a future is ready.
+    pub is_plain: bool,
     /// How many events of the log have happened to the threads.
     lived: usize,
     /// Whether what happens has happened before.
@@ -288,6 +298,7 @@ impl Runtime {
                 names: Names::new(register),
                 threads: Vec::new(),
                 made: Vec::new(),
+                awaited: Awaited::default(),
             },
             log: Log::default(),
             touching: Touching::default(),
@@ -302,6 +313,7 @@ impl Runtime {
             error: None,
             idle: Vec::new(),
             stack_size,
+            is_plain: false,
             lived: usize::MAX,
             is_repeating: false,
             made: Vec::new(),
@@ -350,7 +362,7 @@ impl Runtime {
     }
 
     /// The last event of a thread that has happened. While a run is repeated, later ones are known.
-    fn lived_by(&self, thread: u32) -> u32 {
+    pub fn lived_by(&self, thread: u32) -> u32 {
         let mut event = self.log.last_of(thread);
         while event != NONE && event as usize >= self.lived {
             event = self.log.entries[event as usize].step_before;
@@ -449,6 +461,18 @@ impl Runtime {
         made.called = None;
         self.made.push(object);
         object
+    }
+
+    /// A part of an object of this run that has a name of its own.
+    pub fn make_part(&mut self, object: u32, part: u64, what: &'static str) -> u32 {
+        let at = self.population.made[object as usize].at;
+        let part = self.population.names.part(object, part);
+        if part as usize >= self.population.made.len() {
+            self.population.made.resize(part as usize + 1, Made::default());
+        }
+        let made = &mut self.population.made[part as usize];
+        (made.what, made.at) = (what, at);
+        part
     }
 
     /// A new sender of a channel, and the one that it is a copy of.
@@ -616,6 +640,11 @@ impl Runtime {
     /// Whether a thread has ended.
     pub fn has_ended(&mut self, thread: u32) -> bool {
         let object = self.population.names.own(thread, Own::End);
+        self.is_stored(object)
+    }
+
+    /// Whether something was stored in an object.
+    pub fn is_stored(&self, object: u32) -> bool {
         let event = self.log.last_on(object);
         let happened = |event: u32| event != NONE && (event as usize) < self.lived;
         let mut event = event;
@@ -861,6 +890,11 @@ impl Runtime {
                     }
                 }
             }
+            Kind::Release | Kind::ReleaseAll | Kind::Leave | Kind::PollReceive => {
+                for queued in self.rules(&[]).let_through(op, can.succeeds) {
+                    self.log.release(queued, event, &[], event);
+                }
+            }
             _ => {}
         }
         let entry = Entry {
@@ -936,7 +970,7 @@ impl Runtime {
                             _ => false,
                         }
                 }
-                Waits::Nothing | Waits::Thread(_) => false,
+                Waits::Nothing | Waits::Thread(_) | Waits::Task(_) => false,
             };
             if has_come {
                 let thread = &mut self.population.threads[number as usize];
@@ -963,7 +997,7 @@ impl Runtime {
         for index in 0..self.present.len() {
             let number = self.present[index];
             let thread = &mut self.population.threads[number as usize];
-            if thread.waits == Waits::Thread(ended) {
+            if matches!(thread.waits, Waits::Thread(other) | Waits::Task(other) if other == ended) {
                 thread.waits = Waits::Nothing;
                 self.ready.push(number);
             }
@@ -1069,7 +1103,11 @@ impl Runtime {
             (Some(name), _) => name.clone(),
             (None, NONE) if !alone => return process.clone(),
             (None, NONE) => "main".to_owned(),
-            (None, _) => format!("thread {number}"),
+            (None, _) => match thread.role {
+                Role::Thread => format!("thread {number}"),
+                Role::Task => format!("task {number}"),
+                Role::Bell => format!("waker {number}"),
+            },
         };
         if alone { own } else { format!("{process}/{own}") }
     }

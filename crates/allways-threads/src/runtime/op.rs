@@ -80,7 +80,38 @@ pub(crate) enum Kind {
     Choose,
     /// Goes round in a loop in which it only reads; goes on when something of what it read has changed.
     Spin,
+    /// A task goes on: it was woken, or something has come that it awaits. The argument is the list of what that is.
+    Resume,
+    /// Wakes a task.
+    Wake,
+    /// Wants a task to end.
+    Abort,
+    /// Takes a permit of a gate, or queues for one. The argument is the event since which permits for all count, if there is one.
+    Acquire,
+    /// Takes a permit of a gate if there is one; if the argument is [`BLOCKS`], when there is one.
+    TryAcquire,
+    /// Looks whether it has a permit for which it queued: the argument is the event with which it did.
+    Acquired,
+    /// Gives a permit to the first who queues, or back.
+    Release,
+    /// Lets all through who queue.
+    ReleaseAll,
+    /// Does not queue any more: the argument is the event with which it began to. If it has got a permit, that goes to the next.
+    Leave,
+    /// Sends into a channel with a gate, or queues for room.
+    SendOrQueue,
+    /// Sends into a channel with a gate if there is room; if the argument is [`BLOCKS`], when there is.
+    TrySendInTurn,
+    /// Sends what queued for room: the argument is the event with which it did.
+    SendQueued,
+    /// Receives from a channel if there is something; if the argument is [`BLOCKS`], when there is. If it has a gate, the first who queues gets the room.
+    PollReceive,
+    /// Looks whether the receiver of a channel is gone; if the argument is [`BLOCKS`], goes on when it is.
+    PollClosed,
 }
+
+/// An argument that says that somebody waits who would otherwise find nothing.
+pub(crate) const BLOCKS: u64 = 1;
 
 impl Kind {
     /// Whether it takes a mutex, if it succeeds.
@@ -88,9 +119,17 @@ impl Kind {
         matches!(self, Kind::Lock | Kind::TryLock)
     }
 
+    /// Whether it sends a message, if it succeeds.
+    pub fn sends(self) -> bool {
+        matches!(
+            self,
+            Kind::Send | Kind::TrySend | Kind::SendOrQueue | Kind::TrySendInTurn | Kind::SendQueued
+        )
+    }
+
     /// Whether it receives from a channel, if there is something.
     pub fn receives(self) -> bool {
-        matches!(self, Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate)
+        matches!(self, Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate | Kind::PollReceive)
     }
 
     /// Whether others may wait for it, without having to decide anything.

@@ -49,6 +49,12 @@ fn may_only_read(kind: Kind) -> bool {
             | Kind::TryWrite
             | Kind::TrySend
             | Kind::TryReceive
+            | Kind::TryAcquire
+            | Kind::Acquired
+            | Kind::TrySendInTurn
+            | Kind::SendQueued
+            | Kind::PollReceive
+            | Kind::PollClosed
             | Kind::ReceiveOrLate
     )
 }

@@ -15,6 +15,8 @@
 //!   to receive is known from the first one, from the copies of that if it is gone, and so on. Where somebody tries to hand over a message, beginning to
 //!   wait for it is a step of its own, and writes the order of receives.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
+//! - Tokens given to a parked thread commute: it has one or none. That it takes it writes it.
+//! - When [tasks](super::awaits) go on, and who gets what they [queue](super::gate) for, is written down elsewhere.
 //!
 //! **Who hinders whom.** A mutex that is held can be taken in a smaller cut only if that lacks the event
 //! that took it. The same holds for each reader that keeps a writer out, and for the last one who has taken a message away
@@ -23,7 +25,7 @@
 
 use super::User;
 use super::log::{Cut, Entry};
-use super::op::{Kind, NONE, Op};
+use super::op::{BLOCKS, Kind, NONE, Op};
 use allways::machine::{Footprint, Footprints};
 
 /// Whether a thread can go on.
@@ -111,18 +113,24 @@ pub(crate) trait Known {
     fn senders(&self, channel: u32) -> &[User];
     /// Those who may receive from it, if there may be several.
     fn receivers(&self, channel: u32) -> &[User];
+    /// What a task awaits: see [`Awaited`](super::awaits::Awaited).
+    fn awaited(&self, list: u64) -> &[u32];
 }
 
-/// Parts of a channel.
+/// Parts of a channel, and of a gate.
 pub(crate) mod part {
-    /// The order of the messages sent.
+    /// The order of the messages sent; of those who want a permit.
     pub const TAIL: u64 = 0;
-    /// The order of the messages received.
+    /// The order of the messages received; of the permits given.
     pub const HEAD: u64 = 1;
     /// Whether there is a receiver.
     pub const RECEIVER: u64 = 2;
+    /// Those who have left the queue of a gate.
+    pub const LEFT: u64 = 3;
+    /// How often a gate has let all through.
+    pub const ALL: u64 = 4;
     /// The first of the places for messages.
-    pub const PLACES: u64 = 3;
+    pub const PLACES: u64 = 5;
 }
 
 /// Looks at what a thread is about to do in a state.
@@ -138,7 +146,8 @@ impl<K: Known> Rules<'_, K> {
         let object = op.object;
         match op.kind {
             Kind::Load | Kind::RaceRead => self.reads(object),
-            Kind::Store | Kind::Swap | Kind::RaceWrite | Kind::Unpark => self.writes(object),
+            Kind::Store | Kind::Swap | Kind::RaceWrite => self.writes(object),
+            Kind::Unpark => self.reads(object),
             Kind::Exchange => self.exchange(op),
             Kind::Lock | Kind::TryLock => self.lock(op),
             Kind::Unlock | Kind::EndWrite | Kind::OnceDone | Kind::DropSender => {
@@ -169,10 +178,23 @@ impl<K: Known> Rules<'_, K> {
                 can(Can { alternatives: op.argument as u32, ..simple(footprint) })
             }
             Kind::Spin => self.spin(thread, op),
+            Kind::Resume => self.resume(op),
+            // Who wakes first makes no difference; a task that goes on writes.
+            Kind::Wake | Kind::Abort => self.reads(object),
+            Kind::Acquire => self.acquire(op),
+            Kind::TryAcquire => self.try_acquire(thread, op),
+            Kind::Acquired => self.acquired(op),
+            Kind::Release => self.release(op),
+            Kind::ReleaseAll => self.release_all(op),
+            Kind::Leave => self.leave(op),
+            Kind::SendOrQueue | Kind::TrySendInTurn => self.send_in_turn(thread, op),
+            Kind::SendQueued => self.send_queued(op),
+            Kind::PollReceive => self.receive(thread, op),
+            Kind::PollClosed => self.poll_closed(op),
         }
     }
 
-    fn reads(&mut self, object: u32) -> Look {
+    pub(super) fn reads(&mut self, object: u32) -> Look {
         can(simple(self.touching.read(object)))
     }
 
@@ -330,7 +352,7 @@ impl<K: Known> Rules<'_, K> {
     }
 
     /// How many messages were put into a channel or taken out of it, and the last event that did so.
-    fn count(&mut self, channel: u32, part: u64) -> (u64, u32) {
+    pub(super) fn count(&mut self, channel: u32, part: u64) -> (u64, u32) {
         let order = self.known.part(channel, part);
         let last = self.cut.on(order).find(|(_, entry)| entry.succeeded);
         last.map_or((0, NONE), |(event, entry)| (entry.value + 1, event))
@@ -338,12 +360,14 @@ impl<K: Known> Rules<'_, K> {
 
     /// The place of a message: in a channel with a capacity, later ones have the same.
     fn place(&mut self, channel: u32, number: u64, capacity: u64) -> u32 {
-        let place = if capacity == u64::MAX { number } else { number % capacity.max(1) };
-        self.known.part(channel, part::PLACES + place)
+        match capacity {
+            u64::MAX => self.message_place(channel, number),
+            _ => self.known.part(channel, part::PLACES + number % capacity.max(1)),
+        }
     }
 
     /// Somebody else's event that is to blame, if there is one.
-    fn hindered_by(&self, event: u32, thread: u32) -> Look {
+    pub(super) fn hindered_by(&self, event: u32, thread: u32) -> Look {
         match event != NONE && self.cut.entry(event).thread != thread {
             true => Look::Hindered(event),
             false => Look::Blocked,
@@ -418,20 +442,28 @@ impl<K: Known> Rules<'_, K> {
         let (received, last) = self.count(channel, part::HEAD);
         let (sent, _) = self.count(channel, part::TAIL);
         let head = self.known.part(channel, part::HEAD);
-        let place = self.place(channel, received, capacity);
+        let place = match op.kind {
+            Kind::PollReceive => self.message_place(channel, received),
+            _ => self.place(channel, received, capacity),
+        };
         if sent > received {
-            let footprint = self.touching.footprints.intern(&[head, place], &[]);
+            let footprint = match op.kind {
+                Kind::PollReceive => self.receive_in_turn(channel, head, place),
+                _ => self.touching.footprints.intern(&[head, place], &[]),
+            };
             return can(Can { value: received, ..simple(footprint) });
         }
         let mut touched = vec![head, place];
-        let (has_sender, senders) = self.users(self.known.senders(channel));
-        let is_over = !has_sender;
-        touched.extend(senders);
+        let is_over = self.is_over(channel, &mut touched);
         match op.kind {
             Kind::Receive if !is_over => self.hindered_by(last, thread),
+            Kind::PollReceive if !is_over && op.argument == BLOCKS => {
+                self.hindered_by(last, thread)
+            }
             _ => {
                 // One who has said that it waits does not any more.
-                let waits = capacity == 0 && op.kind != Kind::TryReceive;
+                let waits =
+                    capacity == 0 && !matches!(op.kind, Kind::TryReceive | Kind::PollReceive);
                 let written = usize::from(waits && self.known.is_tried(channel));
                 let (written, read) = touched.split_at(written);
                 let footprint = self.touching.footprints.intern(written, read);
@@ -441,13 +473,27 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
+    /// Whether a channel will get no more messages, and what one has to look at to know: all senders are gone, or the one who
+    /// receives has closed it.
+    pub(super) fn is_over(&mut self, channel: u32, touched: &mut Vec<u32>) -> bool {
+        let receiver = self.known.part(channel, part::RECEIVER);
+        touched.push(receiver);
+        if self.cut.on(receiver).next().is_some() {
+            return true;
+        }
+        let (has_sender, senders) = self.users(self.known.senders(channel));
+        touched.extend(senders);
+        !has_sender
+    }
+
     fn park(&mut self, op: &Op) -> Look {
         let last = self.cut.on(op.object).next();
         let has_token = last.is_some_and(|(_, entry)| entry.op.kind == Kind::Unpark);
         match (has_token, op.kind) {
             (true, _) => self.writes(op.object),
             (false, Kind::ParkOrLate) => {
-                let footprint = self.touching.read(op.object);
+                // Those who give a token only read.
+                let footprint = self.touching.write(op.object);
                 can(Can { succeeds: false, ..simple(footprint) })
             }
             (false, _) => Look::Blocked,
@@ -463,6 +509,7 @@ impl<K: Known> Rules<'_, K> {
         while event != NONE && u64::from(event) >= op.argument {
             let entry = self.cut.entry(event);
             touched.extend_from_slice(self.touching.footprints.reads(entry.footprint));
+            touched.extend_from_slice(self.touching.footprints.writes(entry.footprint));
             changed |= (event + 1..len).filter(|&later| !self.cut.lacks(later)).any(|later| {
                 let later = self.cut.entry(later);
                 later.thread != thread
@@ -482,21 +529,36 @@ impl<K: Known> Rules<'_, K> {
     /// The object, or the part of it, with whose events one of this kind is linked.
     pub fn linked(&mut self, op: &Op) -> u32 {
         match op.kind {
-            Kind::Send | Kind::TrySend => self.known.part(op.object, part::TAIL),
-            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate | Kind::Await => {
-                self.known.part(op.object, part::HEAD)
-            }
+            Kind::Send
+            | Kind::TrySend
+            | Kind::SendOrQueue
+            | Kind::TrySendInTurn
+            | Kind::SendQueued
+            | Kind::Acquire
+            | Kind::TryAcquire => self.known.part(op.object, part::TAIL),
+            Kind::Receive
+            | Kind::TryReceive
+            | Kind::ReceiveOrLate
+            | Kind::Await
+            | Kind::PollReceive
+            | Kind::Release
+            | Kind::ReleaseAll => self.known.part(op.object, part::HEAD),
             Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
-            Kind::Choose | Kind::Spin | Kind::LookForReceiver => NONE,
+            Kind::Leave => self.known.part(op.object, part::LEFT),
+            Kind::Choose
+            | Kind::Spin
+            | Kind::LookForReceiver
+            | Kind::Acquired
+            | Kind::PollClosed => NONE,
             _ => op.object,
         }
     }
 }
 
-fn simple(footprint: Footprint) -> Can {
+pub(super) fn simple(footprint: Footprint) -> Can {
     Can { alternatives: 1, footprint, needs: [NONE, NONE], taken: NONE, succeeds: true, value: 0 }
 }
 
-fn can(can: Can) -> Look {
+pub(super) fn can(can: Can) -> Look {
     Look::Can(can)
 }

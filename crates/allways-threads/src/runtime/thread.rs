@@ -1,5 +1,6 @@
 //! A thread of a run.
 
+use super::awaits::{Awaiting, Role};
 use super::fiber::{Fiber, Job, Stop};
 use super::op::{NONE, Op};
 use super::round::Rounds;
@@ -13,6 +14,8 @@ pub(crate) enum Waits {
     Nothing,
     /// The end of a thread.
     Thread(u32),
+    /// The end of a task, which is awaited.
+    Task(u32),
     /// A notification: the event with which it began to wait.
     Notified(u32),
     /// The last one to arrive at a barrier.
@@ -25,6 +28,15 @@ pub(crate) enum Waits {
         channel: u32,
         number: u64,
     },
+}
+
+/// A future that waits for some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sleeper {
+    /// Until then, in nanoseconds.
+    pub until: u64,
+    /// Whether its task is to be woken.
+    pub is_awaited: bool,
 }
 
 /// A thread, as far as it is there.
@@ -54,6 +66,13 @@ pub(crate) struct Thread {
     pub has_lost_locals: bool,
     /// In nanoseconds.
     pub clock: u64,
+    pub role: Role,
+    /// What stands for the task that it is, and for its end.
+    pub task: Option<[u32; 2]>,
+    /// What it awaits, if it polls a future.
+    pub awaiting: Awaiting,
+    /// The futures that wait for some time. Each keeps its place as long as it waits.
+    pub sleepers: Vec<Option<Sleeper>>,
     /// What it does, until it begins; none for the main thread of a process.
     pub job: Option<Rc<dyn Job>>,
     pub has_begun: bool,
@@ -83,6 +102,10 @@ impl Default for Thread {
             locals: Vec::new(),
             has_lost_locals: false,
             clock: 0,
+            role: Role::Thread,
+            task: None,
+            awaiting: Awaiting::default(),
+            sleepers: Vec::new(),
             job: None,
             has_begun: false,
             fiber: None,
@@ -108,6 +131,29 @@ impl Thread {
         (self.fiber, self.job) = (Some(fiber), job);
     }
 
+    /// A place for a future that waits.
+    pub fn add_sleeper(&mut self, sleeper: Sleeper) -> usize {
+        let free = self.sleepers.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.sleepers.len());
+        self.sleepers.resize(self.sleepers.len().max(place + 1), None);
+        self.sleepers[place] = Some(sleeper);
+        place
+    }
+
+    /// When the first of those who wait for some time is to be woken.
+    pub fn wakes(&self) -> Option<u64> {
+        let awaited = self.sleepers.iter().flatten().filter(|sleeper| sleeper.is_awaited);
+        awaited.map(|sleeper| sleeper.until).min()
+    }
+
+    /// Those are woken whose time has come.
+    pub fn wake_sleepers(&mut self) {
+        let clock = self.clock;
+        let has_come = |sleeper: &&mut Sleeper| sleeper.until <= clock;
+        let due = self.sleepers.iter_mut().flatten().filter(has_come);
+        due.for_each(|sleeper| sleeper.is_awaited = false);
+    }
+
     /// Is none of this run any more.
     pub fn forget(&mut self) {
         debug_assert!(self.fiber.is_none(), "a thread that is forgotten has ended");
@@ -119,5 +165,7 @@ impl Thread {
         self.came_after.clear();
         self.rounds.clear();
         self.locals.clear();
+        (self.role, self.task, self.awaiting) = (Role::Thread, None, Awaiting::default());
+        self.sleepers.clear();
     }
 }

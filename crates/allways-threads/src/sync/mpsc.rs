@@ -20,8 +20,8 @@ pub(crate) struct Channel<T> {
     queue: Mutex<Queue<T>>,
 }
 
-struct Queue<T> {
-    messages: VecDeque<T>,
+pub(crate) struct Queue<T> {
+    pub messages: VecDeque<T>,
     /// How many were received.
     received: u64,
 }
@@ -29,14 +29,31 @@ struct Queue<T> {
 impl<T> Channel<T> {
     /// What it is, and how much it holds.
     pub(crate) fn new(what: &'static str, capacity: u64, at: &'static Location<'static>) -> Self {
-        let handle = Handle::new(what, at, None);
+        Channel::with_gate(what, capacity, None, at)
+    }
+
+    /// The same, maybe with room for so many messages only, for which those who send [queue](crate::runtime::gate).
+    fn with_gate(
+        what: &'static str,
+        capacity: u64,
+        room: Option<u64>,
+        at: &'static Location<'static>,
+    ) -> Self {
+        let handle = Handle::new(what, at, room);
         let queue = Mutex::new(Queue { messages: VecDeque::new(), received: 0 });
         Channel { handle, capacity, queue }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<T>> {
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<T>> {
         // Nobody panics while it is locked.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The message that is next.
+    pub(crate) fn take(&self) -> Option<T> {
+        let mut queue = self.queue();
+        queue.received += 1;
+        queue.messages.pop_front()
     }
 
     pub(crate) fn send(
@@ -95,9 +112,7 @@ impl<T> Channel<T> {
         if !granted.succeeded() || granted.is_ending() {
             return Err(granted.is_ending() || granted.value() == u64::MAX);
         }
-        let mut queue = self.queue();
-        queue.received += 1;
-        queue.messages.pop_front().ok_or(true)
+        self.take().ok_or(true)
     }
 
     /// Whether anybody may receive from it.
@@ -107,10 +122,12 @@ impl<T> Channel<T> {
 }
 
 /// What sends into a channel in a check.
-struct Sending<T> {
-    channel: Arc<Channel<T>>,
+pub(crate) struct Sending<T> {
+    pub channel: Arc<Channel<T>>,
     /// What stands for this sender.
     own: Handle,
+    /// Whether nobody has to know when it is gone.
+    pub is_done: bool,
 }
 
 impl<T> Sending<T> {
@@ -125,10 +142,11 @@ impl<T> Sending<T> {
             let of = of.map(|of| of.own.object());
             runtime.add_sender(channel.handle.object(), own.object(), of);
         }
-        Sending { channel, own }
+        Sending { channel, own, is_done: false }
     }
 
-    fn copy(&self, at: &'static Location<'static>) -> Self {
+    /// Another one for the same channel.
+    pub fn copy(&self, at: &'static Location<'static>) -> Self {
         Self::new(Arc::clone(&self.channel), Some(self), at)
     }
 
@@ -156,6 +174,7 @@ impl<T> Drop for Sending<T> {
     fn drop(&mut self) {
         if let Some(runtime) = current()
             && !runtime.is_cleaning_up()
+            && !self.is_done
         {
             let at = runtime.made_where(self.own.object());
             self.own.access(Kind::DropSender, 0, at);
@@ -212,12 +231,14 @@ enum Either<A, B> {
 /// What receives from a channel in a check.
 pub(crate) struct Receiving<T> {
     pub(crate) channel: Arc<Channel<T>>,
+    /// Whether nothing is received any more but what was sent.
+    pub is_closed: bool,
 }
 
 impl<T> Drop for Receiving<T> {
     fn drop(&mut self) {
         let Some(runtime) = current() else { return };
-        if !runtime.is_cleaning_up() {
+        if !runtime.is_cleaning_up() && !self.is_closed {
             let handle = &self.channel.handle;
             let at = runtime.made_where(handle.object());
             handle.access(Kind::DropReceiver, 0, at);
@@ -232,7 +253,17 @@ impl<T> Drop for Receiving<T> {
 
 fn made<T>(capacity: u64, at: &'static Location<'static>) -> (Sending<T>, Receiving<T>) {
     let channel = Arc::new(Channel::new("channel", capacity, at));
-    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel })
+    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel, is_closed: false })
+}
+
+/// A channel for tasks. If it has room for so many messages only, those who send [queue](crate::runtime::gate) for that.
+pub(crate) fn for_tasks<T>(
+    room: Option<usize>,
+    at: &'static Location<'static>,
+) -> (Sending<T>, Receiving<T>) {
+    let room = room.map(|room| room as u64);
+    let channel = Arc::new(Channel::with_gate("channel", u64::MAX, room, at));
+    (Sending::new(Arc::clone(&channel), None, at), Receiving { channel, is_closed: false })
 }
 
 /// A channel without a limit.

@@ -3,8 +3,8 @@
 use super::progress::Progress;
 use crate::error::Error;
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// A way to explore.

@@ -118,7 +118,11 @@ impl Order {
     pub fn push(&mut self, touch: Touch<'_>) -> usize {
         let event = self.events.len();
         // Most runs are short: sets of their events are one word.
-        if event < 64 { self.push_short(event, &touch) } else { self.push_long(event, &touch) }
+        if event < 64 {
+            self.push_short(event, &touch)
+        } else {
+            self.push_long(event, &touch)
+        }
         event
     }
 

@@ -60,7 +60,7 @@ impl Listener {
         let options = Options { is_nonblocking: false, ttl: 64 };
         let options = Setting::new(options, called, at);
         let own = Handle::new("listener", at, None);
-        let queue = Receiving { channel: bound.channel };
+        let queue = Receiving { channel: bound.channel, is_closed: false };
         let is_cloned = AtomicBool::new(false);
         let shared = Shared { queue, options, local, own, is_cloned };
         Ok(Listener { shared: Arc::new(shared), at })
