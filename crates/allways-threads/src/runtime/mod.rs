@@ -65,12 +65,15 @@ pub(crate) struct Made {
 }
 
 /// One of several who use a channel: what stands for it, and the events that it took to make it.
+///
+/// They are in the order of their lines: each after the one that it is a copy of. So as long as one is there, the first that is
+/// there stays the same when others are made, and what order others are in says nothing about when they came.
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     pub own: u32,
     pub made_after: Vec<u32>,
-    /// What it is a copy of: the first one, the copy of that, and so on.
-    pub copied_from: Vec<u32>,
+    /// The first of those that it is a copy of, the copy of that, and so on, to itself.
+    line: Vec<u32>,
 }
 
 /// Threads and objects.
@@ -188,6 +191,14 @@ impl Granted {
         self.0 as u32
     }
 
+    /// The event, also if it has only read, as long as it is the one at hand; [`NONE`] if the thread is to end.
+    pub fn event_at_hand(self) -> u32 {
+        match current() {
+            Some(runtime) if !self.is_ending() => runtime.event,
+            _ => NONE,
+        }
+    }
+
     /// Which of the alternatives it is.
     pub fn alternative(self) -> u32 {
         (self.0 >> 32) as u32 & (u32::MAX >> 2)
@@ -205,9 +216,9 @@ impl Granted {
 
     /// Which message, arrival and the like it is about.
     pub fn value(self) -> u64 {
-        let Some(runtime) = current().filter(|_| !self.is_ending()) else { return 0 };
-        let event = if self.event() == NONE { runtime.event } else { self.event() };
-        runtime.log.entries.get(event as usize).map_or(0, |entry| entry.value)
+        let event = if self.event() == NONE { self.event_at_hand() } else { self.event() };
+        let entry = current().and_then(|runtime| runtime.log.entries.get(event as usize));
+        entry.map_or(0, |entry| entry.value)
     }
 }
 
@@ -1153,9 +1164,10 @@ impl Runtime {
 
 fn add_user(users: &mut Vec<User>, own: u32, made_after: Vec<u32>, of: Option<u32>) {
     let original = users.iter().find(|user| Some(user.own) == of);
-    let mut copied_from = original.map_or_else(Vec::new, |user| user.copied_from.clone());
-    copied_from.extend(of);
-    users.push(User { own, made_after, copied_from });
+    let mut line = original.map_or_else(Vec::new, |user| user.line.clone());
+    line.push(own);
+    let place = users.partition_point(|user| user.line < line);
+    users.insert(place, User { own, made_after, line });
 }
 
 /// The clocks of an object.

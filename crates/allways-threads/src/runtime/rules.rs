@@ -12,7 +12,7 @@
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
 //!   is the same message. That nothing is there to be received is known from the place. Whether somebody is there to send or
-//!   to receive is known from the first one, from the copies of that if it is gone, and so on. Where somebody tries to hand over a message, beginning to
+//!   to receive is known from the first one, from the copies of that if it is gone, and so on, up to one that is there. Where somebody tries to hand over a message, beginning to
 //!   wait for it is a step of its own, and writes the order of receives.
 //! - Waiting for the end of a thread, or of others at a barrier, is no event: what comes next needs what it waited for.
 //! - Tokens given to a parked thread commute: it has one or none. That it takes it writes it.
@@ -384,15 +384,18 @@ impl<K: Known> Rules<'_, K> {
         (self.cut.on(receiver).next().is_none(), vec![receiver])
     }
 
-    /// Whether one of those is there who use a channel, and what that is known from: all that are copies of none that is there. So
-    /// a copy of one that is there makes no difference, nor that it is gone.
+    /// Whether one of those is there who use a channel, and what that is known from: all up to the first that is there. None but copies of it, or of
+    /// what comes after it, can still be made: whoever makes a copy has the original.
     fn users(&self, users: &[User]) -> (bool, Vec<u32>) {
-        let is_gone = |&user: &u32| self.cut.on(user).next().is_some();
         let is_made = |user: &&User| !user.made_after.iter().any(|&event| self.cut.lacks(event));
-        let counts = |user: &&User| user.copied_from.iter().all(is_gone);
-        let counted = users.iter().filter(is_made).filter(counts).map(|user| user.own);
-        let counted: Vec<u32> = counted.collect();
-        (!counted.iter().all(is_gone), counted)
+        let mut touched = Vec::new();
+        for user in users.iter().filter(is_made) {
+            touched.push(user.own);
+            if self.cut.on(user.own).next().is_none() {
+                return (true, touched);
+            }
+        }
+        (false, touched)
     }
 
     fn look_for_receiver(&mut self, op: &Op) -> Look {

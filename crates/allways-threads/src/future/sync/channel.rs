@@ -175,7 +175,7 @@ impl<T> Tx<T> {
                     return Poll::Ready(Ok(()));
                 }
                 if waits.queued == NONE {
-                    waits.queued = granted.event();
+                    waits.queued = granted.event_at_hand();
                 }
                 *message = Some(it);
                 register(&mut waits.registration, waits.queued, cx, waits.at);
@@ -234,7 +234,7 @@ impl<T> Tx<T> {
                     let how = if may_block(cx) { BLOCKS } else { 0 };
                     let granted = handle.read(Kind::PollClosed, how, waits.at);
                     if !granted.succeeded() {
-                        register(&mut waits.registration, granted.event(), cx, waits.at);
+                        register(&mut waits.registration, granted.event_at_hand(), cx, waits.at);
                         return Poll::Pending;
                     }
                 }
@@ -296,7 +296,7 @@ impl<T> Rx<T> {
                     let is_there = granted.succeeded() && !granted.is_ending();
                     return Poll::Ready(if is_there { led.channel.take() } else { None });
                 }
-                register(&mut waits.registration, granted.event(), cx, waits.at);
+                register(&mut waits.registration, granted.event_at_hand(), cx, waits.at);
                 Poll::Pending
             }
             Rx::Real(real) => {

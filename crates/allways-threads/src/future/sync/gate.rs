@@ -64,7 +64,7 @@ impl Gate {
         {
             let object = runtime.make_part(self.handle.object(), part::ALL, "notification");
             let op = Op { kind: Kind::Load, object, argument: 0, at };
-            ticket.since = u64::from(crate::runtime::access(op).event());
+            ticket.since = u64::from(crate::runtime::access(op).event_at_hand());
         }
         ticket
     }
@@ -89,7 +89,7 @@ impl Gate {
             if granted.is_ending() || granted.succeeded() {
                 return Poll::Ready(());
             }
-            ticket.queued = granted.event();
+            ticket.queued = granted.event_at_hand();
             false
         } else {
             let queued = u64::from(ticket.queued);

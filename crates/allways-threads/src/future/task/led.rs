@@ -87,7 +87,7 @@ impl<T> Led<T> {
         runtime.population.names.try_to_take(self.end);
         let granted = read(Op { kind: Kind::Load, object: self.end, argument: 0, at });
         let has_ended = current().is_none_or(|runtime| runtime.is_stored(self.end));
-        (granted.event(), granted.is_ending() || has_ended)
+        (granted.event_at_hand(), granted.is_ending() || has_ended)
     }
 
     /// Waits until the task has ended, which is no event.
