@@ -83,6 +83,15 @@ impl Threads {
             let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
             return pending.filter(receives).map(|op| Lesson::Tried(op.object));
         }
+        // It finds a mutex locked that was given back, as far as is known.
+        if let Some(Op { kind: Kind::TryLock, object, .. }) = pending
+            && what.contains(words::IS_LOCKED)
+            && !self.runtime.population.names.is_tried(object)
+        {
+            let takes = |entry: &&Entry| entry.op.object == object && entry.op.kind.takes();
+            let last = log.entries.iter().rev().filter(|entry| entry.succeeded).find(takes);
+            return last.filter(|entry| entry.released != NONE).map(|_| Lesson::Tried(object));
+        }
         // It gave a mutex back since its last event.
         let last = log.last_of(thread);
         let mut taken = log.entries.iter().rev().filter(|entry| {

@@ -10,6 +10,9 @@ use crate::task_words;
 use allways::{Cause, Trouble};
 use std::panic::Location;
 
+/// What is said of a lock that was tried in vain.
+pub(crate) const IS_LOCKED: &str = ", which is locked";
+
 /// Whether an event was one of several that could have been.
 pub(crate) fn chooses(entry: &Entry) -> bool {
     matches!(entry.op.kind, Kind::Choose | Kind::NotifyOne) && entry.succeeded
@@ -104,7 +107,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         (Kind::RaceWrite, _) => format!("writes {object}"),
         (Kind::Lock, _) => format!("locks {object}"),
         (Kind::TryLock, true) => format!("tries to lock {object}, and does"),
-        (Kind::TryLock, false) => format!("tries to lock {object}, which is locked"),
+        (Kind::TryLock, false) => format!("tries to lock {object}{IS_LOCKED}"),
         (Kind::Unlock, _) => format!("unlocks {object}"),
         (Kind::Read, _) => format!("locks {object} to read"),
         (Kind::TryRead, true) => format!("tries to lock {object} to read, and does"),

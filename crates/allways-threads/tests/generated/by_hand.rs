@@ -287,6 +287,16 @@ fn a_thread_that_is_spawned_by_what_is_done_once() {
     compare(&plan(vec![once, Body { early: false, ..body(vec![Op::OnceGet(1)]) }])).unwrap();
 }
 
+#[test]
+fn a_run_that_ends_while_a_mutex_that_is_tried_is_held() {
+    let threads = [
+        vec![Op::Lock(0, Vec::new())],
+        vec![Op::TryLock(0, vec![Op::Barrier]), Op::RaceWrite],
+        vec![Op::RaceRead],
+    ];
+    compare(&plan(threads.map(body).into())).unwrap();
+}
+
 fn plan(threads: Vec<Body>) -> Plan {
     Plan { threads, channels: Vec::new(), barrier: 2 }
 }

@@ -73,7 +73,8 @@ pub enum Op {
     Recv(usize),
     TryRecv(usize),
     RecvTimeout(usize),
-    /// Tries to send until there is room.
+    /// Tries to send until there is room. Where messages are handed over it just sends: the first run of a check, which is made again, does not know that
+    /// somebody tries, and would be seen to end there.
     Offer(usize, u8),
     /// Tries to receive until there is something.
     Poll(usize),

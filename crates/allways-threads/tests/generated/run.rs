@@ -321,13 +321,14 @@ impl Actor {
         let (Op::Send(c, value) | Op::TrySend(c, value) | Op::Offer(c, value)) = op else { return };
         let value = self.number as u8 * 10 + value;
         let Some(sender) = self.ends.senders.get(*c).and_then(|all| all.first()) else { return };
+        let hands_over = world.plan.channels[*c].capacity == Some(0);
         let result = match (sender, op) {
             (Sending::Bound(sender), Op::TrySend(..)) => match sender.try_send(value) {
                 Ok(()) => 1,
                 Err(TrySendError::Full(_)) => code::FULL,
                 Err(TrySendError::Disconnected(_)) => code::NO_RECEIVER,
             },
-            (Sending::Bound(sender), Op::Offer(..)) => loop {
+            (Sending::Bound(sender), Op::Offer(..)) if !hands_over => loop {
                 match sender.try_send(value) {
                     Ok(()) => break 1,
                     Err(TrySendError::Full(_)) => {}

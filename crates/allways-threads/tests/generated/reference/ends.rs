@@ -45,7 +45,11 @@ impl<'p> State<'p> {
         };
         let value = me as u8 * 10 + value;
         let channel = &mut self.channels[c];
-        let tries = !matches!(op, Op::Send(..)) && channel.capacity.is_some();
+        let tries = match op {
+            Op::TrySend(..) => channel.capacity.is_some(),
+            Op::Offer(..) => channel.capacity.is_some_and(|capacity| capacity > 0),
+            _ => false,
+        };
         let result = match channel.capacity {
             _ if !channel.has_receiver => code::NO_RECEIVER,
             Some(0) if tries => {
