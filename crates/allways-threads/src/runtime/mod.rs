@@ -12,11 +12,14 @@
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
 pub(crate) mod awaits;
+mod clocks;
 pub(crate) mod fiber;
 pub(crate) mod gate;
+mod lead;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod network;
+mod objects;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod rules;
@@ -26,11 +29,12 @@ use allways::machine::quietly;
 use allways::{Cause, Error};
 use awaits::{Awaited, Role};
 use fiber::{Fiber, Job, Stop};
-use log::{Cut, Entry, Log};
-use names::{Names, Own, Register, Site};
-use network::{Called, Faults};
+use log::{Cut, Log};
+use names::{Names, Own, Register};
+use network::Faults;
+use objects::{Kept, Made, User};
 use op::{Kind, NONE, Op};
-use rules::{Can, Known, Look, Rules, Touching};
+use rules::{Known, Look, Rules, Touching};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{Location, resume_unwind};
@@ -49,31 +53,6 @@ pub(crate) struct Main {
     pub body: Box<dyn Fn() + Send + Sync>,
     /// Whether it is there for others: its threads may wait for ever.
     pub serves: bool,
-}
-
-/// What is known of an object in this run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Made {
-    pub what: &'static str,
-    pub at: Option<&'static Location<'static>>,
-    pub initial: Option<u64>,
-    /// Of a channel: its senders.
-    pub senders: Vec<User>,
-    /// Those who may receive from it, if there may be several of them.
-    pub receivers: Vec<User>,
-    pub called: Option<Called>,
-}
-
-/// One of several who use a channel: what stands for it, and the events that it took to make it.
-///
-/// They are in the order of their lines: each after the one that it is a copy of. So as long as one is there, the first that is
-/// there stays the same when others are made, and what order others are in says nothing about when they came.
-#[derive(Clone, Debug)]
-pub(crate) struct User {
-    pub own: u32,
-    pub made_after: Vec<u32>,
-    /// The first of those that it is a copy of, the copy of that, and so on, to itself.
-    line: Vec<u32>,
 }
 
 /// Threads and objects.
@@ -159,12 +138,6 @@ pub(crate) struct Runtime {
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
 }
-
-/// How something is dropped.
-type Free = unsafe fn(*mut ());
-
-/// What a run has made for a place: where, what, and how it is dropped.
-type Kept = (usize, *mut (), unsafe fn(*mut ()));
 
 thread_local! {
     static CURRENT: Cell<*mut Runtime> = const { Cell::new(null_mut()) };
@@ -381,8 +354,6 @@ impl Runtime {
         event
     }
 
-    // What threads do while they run.
-
     /// A number that stands for all that has happened to the thread that runs.
     pub fn past(&mut self) -> u64 {
         let mut past = u64::from(self.running);
@@ -402,26 +373,6 @@ impl Runtime {
         let next = rest.find(|entry| entry.thread == self.running)?;
         let spins = next.op.kind == Kind::Spin && std::ptr::eq(next.op.at, at);
         Some(if spins { next.op.argument as u32 } else { NONE })
-    }
-
-    /// Whether the thread that runs does what is next in a run that is repeated: then it need not stop.
-    #[inline]
-    fn goes_straight_on(&mut self, op: &Op) -> bool {
-        if !self.is_repeating || !self.ready.is_empty() {
-            return false;
-        }
-        let Some(entry) = self.log.entries.get(self.lived) else { return false };
-        if entry.thread != self.running || !entry.op.is_same(op) || self.event_wakes() {
-            return false;
-        }
-        self.begin_event(entry.thread, entry.alternative);
-        true
-    }
-
-    /// Whether somebody may have waited for the event at hand.
-    fn event_wakes(&self) -> bool {
-        let kind = |event: u32| self.log.entries.get(event as usize).map(|entry| entry.op.kind);
-        kind(self.event).is_some_and(Kind::may_wake)
     }
 
     /// An access of a thread that is to end, or panics.
@@ -446,81 +397,6 @@ impl Runtime {
 
     pub fn running_thread(&mut self) -> &mut Thread {
         &mut self.population.threads[self.running as usize]
-    }
-
-    /// A new object of the thread that runs.
-    #[inline]
-    pub fn make(
-        &mut self,
-        what: &'static str,
-        at: &'static Location<'static>,
-        initial: Option<u64>,
-    ) -> u32 {
-        let thread = &mut self.population.threads[self.running as usize];
-        let index = thread.objects;
-        thread.objects += 1;
-        let object = self.population.names.object(self.running, index);
-        if object as usize >= self.population.made.len() {
-            self.population.made.resize(object as usize + 1, Made::default());
-        }
-        let made = &mut self.population.made[object as usize];
-        made.what = what;
-        made.at = Some(at);
-        made.initial = initial;
-        made.senders.clear();
-        made.receivers.clear();
-        made.called = None;
-        self.made.push(object);
-        object
-    }
-
-    /// A part of an object of this run that has a name of its own.
-    pub fn make_part(&mut self, object: u32, part: u64, what: &'static str) -> u32 {
-        let at = self.population.made[object as usize].at;
-        let part = self.population.names.part(object, part);
-        if part as usize >= self.population.made.len() {
-            self.population.made.resize(part as usize + 1, Made::default());
-        }
-        let made = &mut self.population.made[part as usize];
-        (made.what, made.at) = (what, at);
-        part
-    }
-
-    /// A new sender of a channel, and the one that it is a copy of.
-    pub fn add_sender(&mut self, channel: u32, sender: u32, of: Option<u32>) {
-        let made_after = self.frontier(self.running);
-        add_user(&mut self.population.made[channel as usize].senders, sender, made_after, of);
-    }
-
-    /// Another one who may receive from a channel, and the one that it is a copy of.
-    pub fn add_receiver(&mut self, channel: u32, receiver: u32, of: Option<u32>) {
-        let made_after = self.frontier(self.running);
-        add_user(&mut self.population.made[channel as usize].receivers, receiver, made_after, of);
-    }
-
-    /// The value of an atomic after the event at hand.
-    #[inline]
-    pub fn report(&mut self, value: u64) {
-        if self.is_ending {
-            return;
-        }
-        if let Some(entry) = self.log.entries.get_mut(self.event as usize) {
-            if self.is_repeating && entry.value != value {
-                let difference = format!(
-                    "once it left {} in an atomic, and {value} when the same run was repeated",
-                    entry.value
-                );
-                self.diverge(difference);
-                return;
-            }
-            entry.value = value;
-        }
-    }
-
-    /// Another object in place of one that was changed without an event, since nobody else has it.
-    pub fn remake(&mut self, object: u32) -> u32 {
-        let Made { what, at, .. } = self.population.made[object as usize];
-        self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
     /// What an event took is given back, in the event at hand.
@@ -570,84 +446,6 @@ impl Runtime {
             && self.population.threads[self.running as usize].came_after.is_empty()
     }
 
-    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
-    ///
-    /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
-    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
-        let which = self.lazies.iter().position(|&other| other == place);
-        let which = which.unwrap_or_else(|| {
-            self.lazies.push(place);
-            self.lazies.len() - 1
-        });
-        match self.population.names.lazies() {
-            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
-            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
-        }
-    }
-
-    /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
-    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), Free)> {
-        let which = self.lazies.iter().position(|&other| other == place)?;
-        self.population.names.move_lazies();
-        // There is nothing at this place now, and another one may come to it.
-        self.lazies[which] = 0;
-        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
-        let (_, value, free) = self.kept.swap_remove(kept);
-        let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
-        (!is_broken).then_some((value, free))
-    }
-
-    /// The object at a place that outlives the run.
-    pub fn made_at(
-        &mut self,
-        site: Site,
-        what: &'static str,
-        at: &'static Location<'static>,
-    ) -> u32 {
-        let object = self.population.names.placed(site);
-        self.made_as(object, what, at)
-    }
-
-    fn made_as(&mut self, object: u32, what: &'static str, at: &'static Location<'static>) -> u32 {
-        if object as usize >= self.population.made.len() {
-            self.population.made.resize(object as usize + 1, Made::default());
-        }
-        let made = &mut self.population.made[object as usize];
-        made.what = what;
-        made.at.get_or_insert(at);
-        object
-    }
-
-    /// Keeps a value for a place until the run is over.
-    ///
-    /// # Safety
-    ///
-    /// `free` must be able to drop it.
-    pub unsafe fn keep(&mut self, place: usize, value: *mut (), free: unsafe fn(*mut ())) {
-        self.kept.push((place, value, free));
-    }
-
-    /// What was kept for a place.
-    pub fn kept(&self, place: usize) -> Option<*mut ()> {
-        self.kept.iter().find(|(other, ..)| *other == place).map(|(_, value, _)| *value)
-    }
-
-    fn free_kept(&mut self, is_broken: bool) {
-        self.belongings.clear();
-        for (_, value, free) in std::mem::take(&mut self.kept) {
-            if !is_broken {
-                // Safety: whoever kept it said so.
-                unsafe { free(value) };
-            }
-        }
-    }
-
-    /// Where an object was made.
-    pub fn made_where(&self, object: u32) -> &'static Location<'static> {
-        let made = self.population.made.get(object as usize).and_then(|made| made.at);
-        made.unwrap_or_else(|| Location::caller())
-    }
-
     /// Whether a thread has ended.
     pub fn has_ended(&mut self, thread: u32) -> bool {
         let object = self.population.names.own(thread, Own::End);
@@ -665,47 +463,6 @@ impl Runtime {
             event = self.log.entries[event as usize].before;
         }
         event != NONE
-    }
-
-    /// The time of the thread that runs.
-    pub fn time(&self) -> std::time::Duration {
-        let nanos = self.population.threads[self.running as usize].clock;
-        std::time::Duration::from_nanos(nanos)
-    }
-
-    /// Time passes for the thread that runs.
-    pub fn pass(&mut self, duration: std::time::Duration) {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        self.has_time_passed |= nanos > 0;
-        let clock = &mut self.running_thread().clock;
-        *clock = clock.saturating_add(nanos);
-    }
-
-    /// A thread has done something with these objects: its clock is not behind what happened before.
-    fn tick(&mut self, thread: u32, footprint: allways::machine::Footprint) {
-        let Runtime { clocks, touching, population, log, .. } = self;
-        let thread = &mut population.threads[thread as usize];
-        let footprints = &touching.footprints;
-        let mut clock = thread.clock;
-        for &event in log.needs(self.event as usize) {
-            clock = clock.max(log.entries[event as usize].clock);
-        }
-        for &object in footprints.writes(footprint) {
-            let [written, read] = clock_of(clocks, object);
-            clock = clock.max(*written).max(*read);
-        }
-        for &object in footprints.reads(footprint) {
-            clock = clock.max(clock_of(clocks, object)[0]);
-        }
-        for &object in footprints.writes(footprint) {
-            clock_of(clocks, object)[0] = clock;
-        }
-        for &object in footprints.reads(footprint) {
-            let read = &mut clock_of(clocks, object)[1];
-            *read = (*read).max(clock);
-        }
-        thread.clock = clock;
-        log.entries[self.event as usize].clock = clock;
     }
 
     /// A thread is about to go whose stack others need: it ends first.
@@ -789,320 +546,6 @@ impl Runtime {
         }
     }
 
-    fn create(
-        &mut self,
-        number: u32,
-        (parent, process): (u32, u32),
-        name: Option<String>,
-        came_after: &[u32],
-        job: Option<Rc<dyn Job>>,
-    ) {
-        let threads = &mut self.population.threads;
-        while threads.len() <= number as usize {
-            threads.push(Thread::default());
-        }
-        let fiber = match self.idle.pop() {
-            Some(fiber) => fiber,
-            None => match fiber::take(self.stack_size) {
-                Ok(fiber) => fiber,
-                Err(error) => {
-                    let why = format!("there is no room for the stack of a thread: {error}");
-                    self.error.get_or_insert(Error::System(why));
-                    return;
-                }
-            },
-        };
-        threads[number as usize].begin(parent, process, name, came_after, fiber, job);
-        self.present.push(number);
-        self.ready.push(number);
-    }
-
-    // What the one who leads the threads does.
-
-    /// Gives up the run and starts again. Its events stay in the log, to be repeated.
-    fn start_again(&mut self) {
-        self.end_threads();
-        for number in self.present.drain(..) {
-            self.population.threads[number as usize].forget();
-        }
-        self.epoch += 1;
-        self.made.clear();
-        self.scopes.clear();
-        self.lazies.clear();
-        self.clocks.clear();
-        self.has_time_passed = false;
-        (self.event, self.lived) = (NONE, 0);
-        self.failure = None;
-        for process in 0..self.mains.len() {
-            let number = self.population.names.root(process);
-            self.create(number, (NONE, process as u32), None, &[], None);
-        }
-        self.run_ready();
-    }
-
-    /// Forgets all but the first so many events.
-    pub fn go_back(&mut self, len: usize) {
-        if len < self.log.len() {
-            self.log.truncate(len);
-            if self.lived > len {
-                self.lived = usize::MAX;
-            }
-        }
-    }
-
-    /// The threads have to live through the run again, also if nothing has happened in it.
-    pub fn give_up(&mut self) {
-        self.lived = usize::MAX;
-    }
-
-    /// Lets the threads live through the run, unless they have.
-    pub fn live(&mut self) -> Result<(), Error> {
-        if self.lived == self.log.len() {
-            return Ok(());
-        }
-        if self.lived > self.log.len() {
-            self.start_again();
-        }
-        self.is_repeating = true;
-        while self.lived < self.log.len() && self.error.is_none() {
-            let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
-            match self.pending_of(thread) {
-                Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
-                other => self.diverged(thread, &op, other),
-            }
-        }
-        self.is_repeating = false;
-        self.error.clone().map_or(Ok(()), Err)
-    }
-
-    fn pending_of(&self, thread: u32) -> Option<Op> {
-        let thread = self.population.threads.get(thread as usize)?;
-        thread.pending.filter(|_| thread.is_present && !thread.has_ended)
-    }
-
-    /// Lets a thread do what it is about to do, as the rules have it.
-    pub fn perform(&mut self, thread: u32, alternative: u32, op: &Op, can: &Can) {
-        let linked = self.rules(&[]).linked(op);
-        let event = self.log.len() as u32;
-        let mut value = can.value;
-        match op.kind {
-            Kind::Unlock | Kind::EndRead | Kind::EndWrite | Kind::Wait | Kind::OnceDone => {
-                self.log.release(op.argument as u32, event, &[], event);
-            }
-            Kind::WokenOrLate if !can.succeeds => {
-                self.log.release(op.argument as u32, event, &[], event);
-            }
-            Kind::NotifyOne | Kind::NotifyAll => {
-                let waiting = self.rules(&[]).waiting(op.object);
-                value = waiting.get(alternative as usize).map_or(u64::MAX, |&w| u64::from(w));
-                for (index, waited) in waiting.into_iter().enumerate() {
-                    if op.kind == Kind::NotifyAll || index == alternative as usize {
-                        self.log.release(waited, event, &[], event);
-                    }
-                }
-            }
-            Kind::Release | Kind::ReleaseAll | Kind::Leave | Kind::PollReceive => {
-                for queued in self.rules(&[]).let_through(op, can.succeeds) {
-                    self.log.release(queued, event, &[], event);
-                }
-            }
-            _ => {}
-        }
-        let entry = Entry {
-            thread,
-            alternative,
-            op: *op,
-            footprint: can.footprint,
-            linked,
-            before: NONE,
-            step_before: NONE,
-            needs: 0,
-            came_after: 0,
-            released: NONE,
-            released_more: (0, 0),
-            value,
-            clock: 0,
-            succeeded: can.succeeds,
-        };
-        let came_after = &self.population.threads[thread as usize].came_after;
-        self.log.push(entry, came_after, can.needs);
-        if can.taken != NONE {
-            let taken = self.log.entries[can.taken as usize];
-            if taken.released_more.0 != taken.released_more.1 {
-                let more = self.log.released_more(&taken).to_vec();
-                self.log.need(&more);
-            }
-        }
-        self.go_on(thread, alternative);
-    }
-
-    /// The next event of the log is one of this thread.
-    #[inline]
-    fn begin_event(&mut self, thread: u32, alternative: u32) {
-        self.event = self.lived as u32;
-        self.alternative = alternative;
-        self.lived += 1;
-        if self.has_time_passed {
-            self.tick(thread, self.log.entries[self.event as usize].footprint);
-        }
-        self.population.threads[thread as usize].came_after.clear();
-    }
-
-    /// Lets a thread go on with the next event of the log, and if the run is repeated, with those that follow.
-    fn go_on(&mut self, thread: u32, alternative: u32) {
-        self.begin_event(thread, alternative);
-        self.resume(thread);
-        if self.event_wakes() {
-            self.wake();
-        }
-        self.run_ready();
-    }
-
-    /// Lets those go on who have waited for the event at hand.
-    fn wake(&mut self) {
-        let event = self.event;
-        let entry = self.log.entries[event as usize];
-        for index in 0..self.present.len() {
-            let number = self.present[index];
-            let has_come = match self.population.threads[number as usize].waits {
-                Waits::Notified(waited) => self.log.entries[waited as usize].released == event,
-                Waits::Barrier { object, last } => {
-                    entry.op.kind == Kind::Arrive
-                        && entry.op.object == object
-                        && entry.value == last
-                }
-                Waits::Received { channel, number } => {
-                    entry.op.object == channel
-                        && match entry.op.kind {
-                            Kind::DropReceiver => true,
-                            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => {
-                                entry.succeeded && entry.value == number
-                            }
-                            _ => false,
-                        }
-                }
-                Waits::Nothing | Waits::Thread(_) | Waits::Task(_) => false,
-            };
-            if has_come {
-                let thread = &mut self.population.threads[number as usize];
-                thread.waits = Waits::Nothing;
-                thread.came_after.push(event);
-                thread.clock = thread.clock.max(entry.clock);
-                self.ready.push(number);
-            }
-        }
-    }
-
-    fn run_ready(&mut self) {
-        let mut next = 0;
-        while next < self.ready.len() && self.failure.is_none() {
-            let thread = self.ready[next];
-            next += 1;
-            self.resume(thread);
-        }
-        self.ready.clear();
-    }
-
-    /// A thread has ended: those who wait for that go on.
-    fn wake_joiners(&mut self, ended: u32) {
-        for index in 0..self.present.len() {
-            let number = self.present[index];
-            let thread = &mut self.population.threads[number as usize];
-            if matches!(thread.waits, Waits::Thread(other) | Waits::Task(other) if other == ended) {
-                thread.waits = Waits::Nothing;
-                self.ready.push(number);
-            }
-        }
-    }
-
-    /// Lets a thread run until it stops.
-    fn resume(&mut self, number: u32) {
-        let thread = &mut self.population.threads[number as usize];
-        let Some(fiber) = &mut thread.fiber else { return };
-        let fiber: *mut Fiber = &raw mut **fiber;
-        thread.pending = None;
-        let outer = std::mem::replace(&mut self.running, number);
-        let this: *mut Runtime = self;
-        let before = CURRENT.replace(this);
-        // Safety: fibers are boxed, and that of a thread that runs is not dropped.
-        unsafe { Fiber::resume(fiber) };
-        CURRENT.set(before);
-        // Safety: the threads have stopped, and `this` is `self`.
-        let this = unsafe { &mut *this };
-        this.running = outer;
-        let thread = &mut this.population.threads[number as usize];
-        if thread.has_ended {
-            this.idle.extend(thread.fiber.take());
-            if !this.is_ending {
-                this.wake_joiners(number);
-            }
-        }
-    }
-
-    /// Ends all threads of a run that is given up.
-    fn end_threads(&mut self) {
-        self.ready.clear();
-        let is_broken = self.failure.is_some() || self.error.is_some();
-        self.is_ending = true;
-        for index in 0..self.present.len() {
-            let number = self.present[index];
-            self.end_thread(number, is_broken);
-        }
-        self.free_kept(is_broken);
-        self.is_ending = false;
-    }
-
-    /// Ends a thread: what it has on its stack is dropped, unless the run went wrong.
-    fn end_thread(&mut self, number: u32, is_broken: bool) {
-        for _ in 0..MAX_CAUGHT {
-            let thread = &mut self.population.threads[number as usize];
-            if thread.fiber.is_none() || !thread.has_begun || is_broken {
-                break;
-            }
-            self.resume(number);
-        }
-        let thread = &mut self.population.threads[number as usize];
-        let has_begun = thread.has_begun;
-        match thread.fiber.take() {
-            // What is on the stack is never used again, and never dropped.
-            Some(fiber) if has_begun => self.idle.push(fiber.abandon()),
-            fiber => self.idle.extend(fiber),
-        }
-        self.population.threads[number as usize].job = None;
-    }
-
-    /// While threads are ending, one of them needs what another one has: that one ends first.
-    pub fn end_holder(&mut self, object: u32) {
-        let taken = |entry: &&Entry| entry.op.object == object && entry.released == NONE;
-        let holder = self.log.entries.iter().rev().find(taken).map(|entry| entry.thread);
-        if let Some(holder) = holder.filter(|&holder| holder != self.running) {
-            self.end_thread(holder, false);
-        }
-    }
-
-    // What threads hide from the checker.
-
-    #[cold]
-    fn diverged(&mut self, thread: u32, before: &Op, now: Option<Op>) {
-        let what = |op: &Op| format!("{:?} at {}", op.kind, op.at);
-        let now = now.map_or_else(|| "nothing more".to_owned(), |op| what(&op));
-        let difference =
-            format!("once it did {}, and {now} when the same run was repeated", what(before));
-        self.running = thread;
-        self.diverge(difference);
-        self.running = NONE;
-    }
-
-    #[cold]
-    fn diverge(&mut self, difference: String) {
-        let name = self.thread_name(self.running);
-        self.error.get_or_insert(Error::System(format!(
-            "thread `{name}` is not deterministic: {difference}; does it use a clock, random numbers or threads that are not allways_threads', or something that outlives a run?"
-        )));
-    }
-
-    // Names.
-
     /// What a thread is called.
     pub fn thread_name(&self, number: u32) -> String {
         let Some(thread) = self.population.threads.get(number as usize) else {
@@ -1122,61 +565,6 @@ impl Runtime {
         };
         if alone { own } else { format!("{process}/{own}") }
     }
-
-    /// What an object is called: what it is, and where it was made; which one, if several were made there.
-    pub fn object_name(&self, object: u32) -> String {
-        let (only, one_of_many) = self.object_names(object);
-        let alone = only.filter(|_| self.alike(object).nth(1).is_none());
-        alone.unwrap_or(one_of_many)
-    }
-
-    /// What an object is called if it is the only one that was made there, if it was the first, and what it is called otherwise.
-    pub fn object_names(&self, object: u32) -> (Option<String>, String) {
-        let made = self.population.made.get(object as usize);
-        if let Some(Made { what, called: Some(called), .. }) = made {
-            return (None, self.called(what, called));
-        }
-        let Some(Made { what, at: Some(at), .. }) = made else {
-            return (None, format!("object {object}"));
-        };
-        let place = crate::words::place(at);
-        let only = format!("the {what} of {place}");
-        match self.alike(object).position(|other| other == object) {
-            None => (None, only),
-            Some(which) => ((which == 0).then_some(only), format!("{what} {which} of {place}")),
-        }
-    }
-
-    /// What is made where an object is made, in the order in which it was.
-    fn alike(&self, object: u32) -> impl Iterator<Item = u32> + '_ {
-        let made = &self.population.made;
-        let it = made.get(object as usize).and_then(|made| Some((made.what, made.at?)));
-        let is_alike = move |&other: &u32| {
-            it.is_some_and(|(what, at)| {
-                let other = &made[other as usize];
-                let here = |it: &Location<'_>| (it.file(), it.line()) == (at.file(), at.line());
-                other.at.is_some_and(here) && other.what == what
-            })
-        };
-        self.made.iter().copied().filter(is_alike)
-    }
-}
-
-fn add_user(users: &mut Vec<User>, own: u32, made_after: Vec<u32>, of: Option<u32>) {
-    let original = users.iter().find(|user| Some(user.own) == of);
-    let mut line = original.map_or_else(Vec::new, |user| user.line.clone());
-    line.push(own);
-    let place = users.partition_point(|user| user.line < line);
-    users.insert(place, User { own, made_after, line });
-}
-
-/// The clocks of an object.
-fn clock_of(clocks: &mut Vec<[u64; 2]>, object: u32) -> &mut [u64; 2] {
-    let object = object as usize;
-    if object >= clocks.len() {
-        clocks.resize(object + 1, [0; 2]);
-    }
-    &mut clocks[object]
 }
 
 impl Drop for Runtime {

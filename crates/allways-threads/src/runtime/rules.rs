@@ -23,8 +23,8 @@
 //! or filled a channel. All else that keeps a thread from going on is something that has not happened, and will not
 //! have happened in any smaller cut.
 
-use super::User;
 use super::log::{Cut, Entry};
+use super::objects::User;
 use super::op::{BLOCKS, Kind, NONE, Op};
 use allways::machine::{Footprint, Footprints};
 
