@@ -5,6 +5,7 @@ pub(crate) mod auto;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod dir;
 pub(crate) mod dpor;
 pub(crate) mod expand;
 pub(crate) mod global;
@@ -136,7 +137,7 @@ impl<N: Node> System<N> {
         self.validate()?;
         let budget = Budget::new(options);
         if options.por.is_some()
-            && (matches!(options.engine, Engine::Walk | Engine::Dpor | Engine::Lmc)
+            && (matches!(options.engine, Engine::Walk | Engine::Dpor | Engine::Lmc | Engine::Dir)
                 || options.search == Search::Classic)
         {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
@@ -156,6 +157,7 @@ impl<N: Node> System<N> {
                 (options.reduction.engine_name().to_owned(), dpor::search(self, options, &budget)?)
             }
             (Engine::Lmc, _) => lmc::search(self, options, &budget)?,
+            (Engine::Dir, _) => ("dir stateful".to_owned(), dir::search(self, options, &budget)?),
             (Engine::Walk, _) => ("walk".to_owned(), walk::search(self, options, &budget)?),
             (_, Search::Classic) => {
                 ("global classic".to_owned(), classic::search(self, options, &budget)?)

@@ -25,6 +25,8 @@ pub enum Engine {
     /// Model checking without the network: local states of each node apart, combined only where a
     /// property could be violated.
     Lmc,
+    /// Dynamic interface reduction: what a component does that others cannot tell of is explored once for all that they may do.
+    Dir,
     /// Seeded random runs.
     Walk,
 }
@@ -37,9 +39,10 @@ impl FromStr for Engine {
             "global" => Ok(Engine::Global),
             "dpor" => Ok(Engine::Dpor),
             "lmc" => Ok(Engine::Lmc),
+            "dir" => Ok(Engine::Dir),
             "walk" => Ok(Engine::Walk),
             _ => Err(Error::Options(format!(
-                "there is no engine `{text}`; choose auto, global, dpor, lmc or walk"
+                "there is no engine `{text}`; choose auto, global, dpor, lmc, dir or walk"
             ))),
         }
     }

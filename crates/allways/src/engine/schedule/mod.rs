@@ -146,7 +146,7 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
             let why = "a bound on preemptions is for engine dpor, not for random runs";
             return Err(Error::Options(why.to_owned()));
         }
-        (Engine::Global | Engine::Lmc, _) => {
+        (Engine::Global | Engine::Lmc | Engine::Dir, _) => {
             let why =
                 "threads are explored by engine dpor or walk: there are no states to be remembered";
             return Err(Error::Options(why.to_owned()));

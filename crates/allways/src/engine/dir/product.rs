@@ -1,0 +1,648 @@
+//! The components together: a walk through the product of their automata with the network.
+//!
+//! A *point* of the product is a set of configurations for each component, what is in flight between them, what observers know and what is left of the
+//! budgets. It stands for all global states that have one configuration of each set: see [the engine](super) for why all of them are
+//! reachable, and no others.
+
+use super::automaton::{Automaton, SubsetId};
+use super::configuration::{Components, ConfigurationId, LabelId, NONE};
+use crate::engine::budget::Budget;
+use crate::engine::{Findings, Found, FoundWhat, nothing_left};
+use crate::error::Error;
+use crate::model::faults::FaultState;
+use crate::model::network::NetworkKind;
+use crate::model::property::PropertyKind;
+use crate::outcome::{Bound, Run, Statistics};
+use crate::space::{EventId, Source, Space, StepEnd};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// So often somebody looks at the clock.
+const POINTS_A_PULSE: u64 = 256;
+
+/// How a point was reached first.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    Start(usize),
+    /// A component moved; whether what it took from outside stays there.
+    Move { component: usize, label: LabelId, keep: bool },
+    Drop(EventId),
+    Partition(usize),
+    Heal,
+}
+
+/// Where something is taken from.
+#[derive(Clone, Copy)]
+enum Taken {
+    Nothing,
+    Flight(EventId),
+    Queue(usize),
+}
+
+pub(super) struct Product<'s> {
+    pub space: &'s dyn Space,
+    pub components: Rc<Components>,
+    pub automata: Vec<Automaton<'s>>,
+    budget: &'s Budget,
+    /// For each point: budgets, a set for each component, observers, queues, what is in flight.
+    pub points: Vec<Rc<[u32]>>,
+    known: FxHashMap<Rc<[u32]>, u32>,
+    /// For each point, the one before it, and the depth.
+    pub came: Vec<(u32, u32, Way)>,
+    pub starts: Vec<Vec<ConfigurationId>>,
+    edges: u64,
+    /// Combinations of sets of views that were looked at, and of views that were tested.
+    looked_at: FxHashSet<Box<[u32]>>,
+    tested: FxHashMap<Box<[u32]>, bool>,
+    found: Findings,
+}
+
+impl<'s> Product<'s> {
+    pub fn new(
+        space: &'s dyn Space,
+        components: Rc<Components>,
+        automata: Vec<Automaton<'s>>,
+        budget: &'s Budget,
+    ) -> Self {
+        Product {
+            space,
+            components,
+            automata,
+            budget,
+            points: Vec::new(),
+            known: FxHashMap::default(),
+            came: Vec::new(),
+            starts: Vec::new(),
+            edges: 0,
+            looked_at: FxHashSet::default(),
+            tested: FxHashMap::default(),
+            found: Findings {
+                witnesses: vec![None; space.layout().properties.len()],
+                ..Findings::default()
+            },
+        }
+    }
+
+    /// Where the sets, the observers, the queues and what is in flight begin.
+    fn places(&self) -> [usize; 4] {
+        let layout = self.space.layout();
+        let sets = if layout.has_faults { 3 } else { 0 };
+        let observers = sets + self.automata.len();
+        let queues = observers + layout.observers;
+        let flight = match layout.network {
+            NetworkKind::Ordered => queues + layout.nodes * layout.nodes,
+            _ => queues,
+        };
+        [sets, observers, queues, flight]
+    }
+
+    /// Explores everything from these initial states.
+    pub fn search(mut self, vectors: &[Vec<u32>]) -> Result<Findings, Error> {
+        let mut is_over = false;
+        for (start, vector) in vectors.iter().enumerate() {
+            is_over = is_over || self.start(start, vector)?;
+        }
+        let mut next = 0;
+        while next < self.points.len() && !is_over {
+            if (next as u64).is_multiple_of(POINTS_A_PULSE)
+                && let Some(bound) = self.pulse()
+            {
+                self.found.bound = Some(bound);
+                break;
+            }
+            let depth = u64::from(self.came[next].1);
+            if depth >= self.budget.max_depth {
+                self.found.bound = Some(Bound::Depth);
+                break;
+            }
+            is_over = self.expand(next as u32)?;
+            next += 1;
+        }
+        let costs = self.space.costs();
+        let configurations: usize = self.automata.iter().map(|it| it.configurations.len()).sum();
+        self.pulse();
+        self.found.statistics = Statistics {
+            unique_states: Some(self.points.len() as u64),
+            generated_states: Some(self.edges + self.starts.len() as u64),
+            transitions: Some(self.edges),
+            handler_executions: Some(costs.handler_executions),
+            guard_executions: Some(costs.guard_executions),
+            local_states: Some(configurations as u64),
+            local_events: Some(costs.local_events),
+            system_states: Some(self.tested.len() as u64),
+            depth: self.came.iter().map(|(_, depth, _)| u64::from(*depth)).max(),
+            user_time: Some(std::time::Duration::from_nanos(costs.user_nanos)),
+            ..Statistics::default()
+        };
+        if self.found.violation.is_none() && self.found.bound.is_none() {
+            let properties = self.space.layout().properties.iter().zip(&self.found.witnesses);
+            self.found.stopped_early =
+                nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())));
+        }
+        Ok(self.found)
+    }
+
+    fn pulse(&self) -> Option<Bound> {
+        let progress = &self.budget.progress;
+        let automata: u64 = self.automata.iter().map(Automaton::bytes).sum();
+        let memory = automata + self.points.iter().map(|point| point.len() as u64 * 4 + 96).sum::<u64>();
+        progress.states.store(self.points.len() as u64, Relaxed);
+        progress.generated.store(self.edges, Relaxed);
+        progress.memory.store(memory, Relaxed);
+        let depth = self.came.last().map_or(0, |(_, depth, _)| u64::from(*depth));
+        progress.depth.store(depth, Relaxed);
+        self.budget.reached(self.points.len() as u64, memory)
+    }
+
+    fn start(&mut self, start: usize, vector: &[u32]) -> Result<bool, Error> {
+        let layout = self.space.layout();
+        let mut point = Vec::new();
+        if layout.has_faults {
+            point.extend_from_slice(&vector[..3]);
+        }
+        let mut configurations = Vec::new();
+        for automaton in &mut self.automata {
+            let configuration = automaton.configurations.initial(vector);
+            configurations.push(configuration);
+            point.push(automaton.closed(&[configuration])?);
+        }
+        self.starts.push(configurations);
+        point.extend_from_slice(&vector[layout.observer_base..][..layout.observers]);
+        if layout.network == NetworkKind::Ordered {
+            for pair in 0..layout.nodes * layout.nodes {
+                let (from, to) = (pair / layout.nodes, pair % layout.nodes);
+                let queue = vector[layout.queue_base + pair];
+                point.push(if self.components.keeps(from, to) { 0 } else { queue });
+            }
+        }
+        let first = point.len();
+        let outside = |&&event: &&EventId| {
+            !self.components.is_inside(self.space, event, layout.event_node(event))
+        };
+        point.extend(layout.flight(vector).iter().filter(outside));
+        point[first..].sort_unstable();
+        self.visit(point, NONE, Way::Start(start))
+    }
+
+    /// Comes to a point; true if the search is over.
+    fn visit(&mut self, point: Vec<u32>, from: u32, way: Way) -> Result<bool, Error> {
+        if self.known.contains_key(&point[..]) {
+            return Ok(false);
+        }
+        let depth = if from == NONE { 0 } else { self.came[from as usize].1 + 1 };
+        let (number, point): (_, Rc<[u32]>) = (self.points.len() as u32, point.into());
+        self.known.insert(Rc::clone(&point), number);
+        self.points.push(point);
+        self.came.push((from, depth, way));
+        self.check(number)
+    }
+
+    fn faults(&self, point: &[u32]) -> FaultState {
+        self.space.layout().faults(point)
+    }
+
+    fn is_message(&self, event: EventId) -> bool {
+        matches!(self.space.event(event).source, Source::Node(_))
+    }
+
+    /// What is in flight for components, and where it would be taken from.
+    fn available(&self, point: &[u32]) -> Vec<(EventId, Taken)> {
+        let [_, _, queues, flight] = self.places();
+        let mut all: Vec<(EventId, Taken)> =
+            point[flight..].iter().map(|&event| (event, Taken::Flight(event))).collect();
+        all.dedup_by_key(|(event, _)| *event);
+        for place in queues..flight {
+            if let Some(event) = self.space.queues().head(point[place]) {
+                all.push((event, Taken::Queue(place)));
+            }
+        }
+        all
+    }
+
+    /// What observers know after a step, and whether that is something else.
+    fn observed(&self, point: &[u32], feed: u32) -> Result<(Vec<u32>, bool), Error> {
+        let [_, observers, queues, _] = self.places();
+        let before = &point[observers..queues];
+        if feed == 0 {
+            return Ok((before.to_vec(), false));
+        }
+        let after = before.iter().enumerate().map(|(o, &state)| self.space.observe(o, state, feed));
+        let after: Vec<u32> = after.collect::<Result<_, _>>()?;
+        let has_moved = after != before;
+        Ok((after, has_moved))
+    }
+
+    /// Whether a move with this label is a step at a point.
+    fn is_step(
+        &self,
+        point: &[u32],
+        component: usize,
+        label: LabelId,
+        is_popped: bool,
+    ) -> Result<bool, Error> {
+        let label = &self.automata[component].configurations.labels[label as usize];
+        Ok(!label.is_trivial || is_popped || self.observed(point, label.feed)?.1)
+    }
+
+    /// Goes on from a point; true if the search is over.
+    fn expand(&mut self, number: u32) -> Result<bool, Error> {
+        let point = Rc::clone(&self.points[number as usize]);
+        let faults = self.faults(&point);
+        let [sets, ..] = self.places();
+        for component in 0..self.automata.len() {
+            let subset = point[sets + component];
+            if self.panics(number, component, None, faults)? {
+                return Ok(true);
+            }
+            for &(label, to) in &*self.automata[component].own(subset)? {
+                let is_crash = self.automata[component].configurations.labels[label as usize].is_crash;
+                if (!is_crash || faults.crashes > 0)
+                    && self.follow(number, (component, label, to), Taken::Nothing, false)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        for (event, taken) in self.available(&point) {
+            let component = self.components.of[self.space.layout().event_node(event)].0;
+            let subset = point[sets + component];
+            if self.panics(number, component, Some(event), faults)? {
+                return Ok(true);
+            }
+            for &(label, to) in &*self.automata[component].input(subset, event)? {
+                let edge = (component, label, to);
+                let may_stay = faults.duplications > 0 && self.is_message(event);
+                if self.follow(number, edge, taken, false)?
+                    || may_stay && self.follow(number, edge, taken, true)?
+                {
+                    return Ok(true);
+                }
+            }
+            if faults.drops > 0 && self.is_message(event) && self.lose(number, event, taken)? {
+                return Ok(true);
+            }
+        }
+        if self.part_or_heal(number, faults)? {
+            return Ok(true);
+        }
+        if self.wants_ends() && faults.cut == 0 { self.judge_end(number) } else { Ok(false) }
+    }
+
+    /// A component moves.
+    fn follow(
+        &mut self,
+        number: u32,
+        (component, label, to): (usize, LabelId, SubsetId),
+        taken: Taken,
+        keep: bool,
+    ) -> Result<bool, Error> {
+        let point = Rc::clone(&self.points[number as usize]);
+        let is_popped = matches!(taken, Taken::Queue(_)) && !keep;
+        if !self.is_step(&point, component, label, is_popped)? {
+            return Ok(false);
+        }
+        self.edges += 1;
+        let [sets, observers, queues, flight] = self.places();
+        let (space, layout) = (self.space, self.space.layout());
+        let key = |event: EventId| space.event(event).key;
+        let its = self.automata[component].configurations.labels[label as usize].clone();
+        let faults = self.faults(&point);
+        let mut after = point.to_vec();
+        after[sets + component] = to;
+        after[observers..queues].copy_from_slice(&self.observed(&point, its.feed)?.0);
+        match taken {
+            Taken::Queue(place) if !keep => after[place] = space.queues().pop(after[place], key),
+            Taken::Flight(event)
+                if !keep
+                    && (layout.network == NetworkKind::Unordered || !self.is_message(event)) =>
+            {
+                take_out(&mut after, flight, event);
+            }
+            _ => {}
+        }
+        for &send in &its.sends {
+            let to = layout.event_node(send);
+            match space.event(send).source {
+                Source::Node(from) if layout.parted(faults, from, to as u32) => {}
+                Source::Node(from) if layout.network == NetworkKind::Ordered => {
+                    let queue = &mut after[queues + from as usize * layout.nodes + to];
+                    *queue = space.queues().push(*queue, send, key);
+                }
+                Source::Node(_)
+                    if layout.network == NetworkKind::Duplicating
+                        && after[flight..].contains(&send) => {}
+                _ => after.push(send),
+            }
+        }
+        after[flight..].sort_unstable();
+        if its.is_crash || keep {
+            let mut left = faults;
+            left.crashes -= u8::from(its.is_crash);
+            left.duplications -= u8::from(keep);
+            layout.set_faults(&mut after, left);
+        }
+        self.visit(after, number, Way::Move { component, label, keep })
+    }
+
+    /// The network loses a message.
+    fn lose(&mut self, number: u32, event: EventId, taken: Taken) -> Result<bool, Error> {
+        let space = self.space;
+        let mut after = self.points[number as usize].to_vec();
+        let [.., flight] = self.places();
+        match taken {
+            Taken::Queue(place) => {
+                after[place] = space.queues().pop(after[place], |event| space.event(event).key);
+            }
+            _ => take_out(&mut after, flight, event),
+        }
+        let mut left = self.faults(&after);
+        left.drops -= 1;
+        space.layout().set_faults(&mut after, left);
+        self.edges += 1;
+        self.visit(after, number, Way::Drop(event))
+    }
+
+    fn part_or_heal(&mut self, number: u32, faults: FaultState) -> Result<bool, Error> {
+        let layout = self.space.layout();
+        if faults.cut > 0 {
+            let mut after = self.points[number as usize].to_vec();
+            layout.set_faults(&mut after, FaultState { cut: 0, ..faults });
+            self.edges += 1;
+            return self.visit(after, number, Way::Heal);
+        }
+        if faults.partitions == 0 {
+            return Ok(false);
+        }
+        let [_, _, queues, flight] = self.places();
+        for cut in 0..layout.cuts.len() {
+            let partitions = faults.partitions - 1;
+            let left = FaultState { cut: cut as u8 + 1, partitions, ..faults };
+            let point = Rc::clone(&self.points[number as usize]);
+            let mut after = point[..flight].to_vec();
+            layout.set_faults(&mut after, left);
+            for pair in 0..flight - queues {
+                let (from, to) = (pair / layout.nodes, pair % layout.nodes);
+                if layout.parted(left, from as u32, to as u32) {
+                    after[queues + pair] = 0;
+                }
+            }
+            after.extend(point[flight..].iter().filter(|&&event| {
+                let to = layout.event_node(event) as u32;
+                match self.space.event(event).source {
+                    Source::Node(from) => !layout.parted(left, from, to),
+                    _ => true,
+                }
+            }));
+            self.edges += 1;
+            if self.visit(after, number, Way::Partition(cut))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Looks for a handler that panics: on what comes from outside, or on something of its own.
+    fn panics(
+        &mut self,
+        number: u32,
+        component: usize,
+        event: Option<EventId>,
+        faults: FaultState,
+    ) -> Result<bool, Error> {
+        let [sets, ..] = self.places();
+        let subset = self.points[number as usize][sets + component];
+        for &configuration in &*self.automata[component].members(subset) {
+            let configurations = &mut self.automata[component].configurations;
+            let moves = match event {
+                None => configurations.own(configuration)?,
+                Some(event) => configurations.input(configuration, event)?,
+            };
+            for it in moves.iter().filter(|it| it.to == NONE) {
+                if configurations.labels[it.label as usize].is_crash && faults.crashes == 0 {
+                    continue;
+                }
+                let place = self.components.of[self.space.layout().event_node(it.event)].1;
+                let state = configurations.state(configuration, place);
+                let steps = self.space.steps(state, it.event)?;
+                let message = steps.iter().find_map(|step| match &step.end {
+                    StepEnd::Panicked(message) if step.choices == it.choices => Some(message),
+                    _ => None,
+                });
+                let message = message.map_or_else(String::new, ToString::to_string);
+                let mut aim: Vec<Option<ConfigurationId>> = vec![None; self.automata.len()];
+                aim[component] = Some(configuration);
+                let mut run = self.run_to(number, &aim)?;
+                run.events.push(self.describe(it.event, &it.choices, false));
+                self.found.violation = Some(Found { what: FoundWhat::Panic(message), run });
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    // Properties.
+
+    /// Tests what properties see of a new point; true if the search is over.
+    fn check(&mut self, number: u32) -> Result<bool, Error> {
+        let layout = self.space.layout();
+        for (property, &(kind, observer)) in layout.properties.iter().enumerate() {
+            let sought = match kind {
+                PropertyKind::Always => false,
+                PropertyKind::Sometimes if self.found.witnesses[property].is_none() => true,
+                _ => continue,
+            };
+            if let Some(run) = self.find(number, property, observer, sought)? {
+                match kind {
+                    PropertyKind::Sometimes => self.found.witnesses[property] = Some(run),
+                    _ => {
+                        let what = FoundWhat::Always(property);
+                        self.found.violation = Some(Found { what, run });
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        let properties = layout.properties.iter().zip(&self.found.witnesses);
+        Ok(nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some()))))
+    }
+
+    fn test(&mut self, property: usize, reads: &[u32]) -> Result<bool, Error> {
+        let key: Box<[u32]> = std::iter::once(property as u32).chain(reads.iter().copied()).collect();
+        if let Some(&known) = self.tested.get(&key) {
+            return Ok(known);
+        }
+        let result = self.space.test(property, reads)?;
+        self.tested.insert(key, result);
+        Ok(result)
+    }
+
+    /// A run to a state of a point of which the test of a property has this result, if there is one.
+    fn find(
+        &mut self,
+        number: u32,
+        property: usize,
+        observer: Option<usize>,
+        sought: bool,
+    ) -> Result<Option<Run>, Error> {
+        let [sets, observers, ..] = self.places();
+        let point = Rc::clone(&self.points[number as usize]);
+        let anything = vec![None; self.automata.len()];
+        if let Some(observer) = observer {
+            let is_it = self.test(property, &[point[observers + observer]])? == sought;
+            return if is_it { self.run_to(number, &anything).map(Some) } else { Ok(None) };
+        }
+        let mut key = vec![property as u32];
+        let mut views = Vec::new();
+        for (component, automaton) in self.automata.iter_mut().enumerate() {
+            let (set, all) = automaton.views(point[sets + component], property);
+            key.push(set);
+            views.push(all);
+        }
+        if !self.looked_at.insert(key.into()) {
+            return Ok(None);
+        }
+        let mut reads = vec![0; self.space.layout().nodes];
+        let mut chosen = vec![0; views.len()];
+        loop {
+            for (component, nodes) in self.components.nodes.iter().enumerate() {
+                for (&node, &view) in nodes.iter().zip(&*views[component][chosen[component]]) {
+                    reads[node] = view;
+                }
+            }
+            if self.test(property, &reads)? == sought {
+                let mut aim = Vec::new();
+                for (component, automaton) in self.automata.iter().enumerate() {
+                    let wanted = &views[component][chosen[component]];
+                    let members = automaton.members(point[sets + component]);
+                    let fits = |&&it: &&ConfigurationId| {
+                        automaton.configurations.views(it, property) == *wanted
+                    };
+                    aim.push(members.iter().find(fits).copied());
+                }
+                return self.run_to(number, &aim).map(Some);
+            }
+            if !count_up(&mut chosen, |component| views[component].len()) {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn wants_ends(&self) -> bool {
+        let mut properties = self.space.layout().properties.iter();
+        properties.any(|(kind, _)| *kind == PropertyKind::NeverStuck)
+    }
+
+    /// Judges the terminal states of a point: those of which each configuration by itself can do nothing.
+    fn judge_end(&mut self, number: u32) -> Result<bool, Error> {
+        let [sets, observers, ..] = self.places();
+        let point = Rc::clone(&self.points[number as usize]);
+        let available = self.available(&point);
+        let mut ends: Vec<Vec<ConfigurationId>> = Vec::new();
+        for component in 0..self.automata.len() {
+            let mut own = Vec::new();
+            for &it in &*self.automata[component].members(point[sets + component]) {
+                if !self.goes_on(&point, component, it, &available)? {
+                    own.push(it);
+                }
+            }
+            if own.is_empty() {
+                return Ok(false);
+            }
+            ends.push(own);
+        }
+        let mut chosen = vec![0; ends.len()];
+        loop {
+            let aim: Vec<ConfigurationId> =
+                chosen.iter().zip(&ends).map(|(&chosen, ends)| ends[chosen]).collect();
+            let withheld = |(component, &it): (usize, &ConfigurationId)| {
+                self.automata[component].configurations.is_withheld(it)
+            };
+            if aim.iter().enumerate().any(withheld) {
+                self.found.terminal.withheld += 1;
+            } else {
+                self.found.terminal.judged += 1;
+                let layout = self.space.layout();
+                for (property, &(kind, observer)) in layout.properties.iter().enumerate() {
+                    if kind != PropertyKind::NeverStuck {
+                        continue;
+                    }
+                    let reads = match observer {
+                        Some(observer) => vec![point[observers + observer]],
+                        None => self.reads(property, &aim),
+                    };
+                    if !self.test(property, &reads)? {
+                        let aim: Vec<_> = aim.iter().copied().map(Some).collect();
+                        let run = self.run_to(number, &aim)?;
+                        self.found.violation =
+                            Some(Found { what: FoundWhat::Stuck(property), run });
+                        return Ok(true);
+                    }
+                }
+            }
+            if !count_up(&mut chosen, |component| ends[component].len()) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// What a property sees of the nodes when each component is in this configuration.
+    fn reads(&self, property: usize, aim: &[ConfigurationId]) -> Vec<u32> {
+        let mut reads = vec![0; self.space.layout().nodes];
+        for (component, &it) in aim.iter().enumerate() {
+            let views = self.automata[component].configurations.views(it, property);
+            for (&node, &view) in self.components.nodes[component].iter().zip(&*views) {
+                reads[node] = view;
+            }
+        }
+        reads
+    }
+
+    /// Whether anything but a fault can happen to a component in a configuration.
+    fn goes_on(
+        &mut self,
+        point: &[u32],
+        component: usize,
+        configuration: ConfigurationId,
+        available: &[(EventId, Taken)],
+    ) -> Result<bool, Error> {
+        let own = self.automata[component].configurations.own(configuration)?;
+        for it in own.iter() {
+            let is_crash =
+                self.automata[component].configurations.labels[it.label as usize].is_crash;
+            if !is_crash && (it.to == NONE || self.is_step(point, component, it.label, false)?) {
+                return Ok(true);
+            }
+        }
+        for &(event, taken) in available {
+            if self.components.of[self.space.layout().event_node(event)].0 != component {
+                continue;
+            }
+            let is_popped = matches!(taken, Taken::Queue(_));
+            for it in self.automata[component].configurations.input(configuration, event)?.iter() {
+                if it.to == NONE || self.is_step(point, component, it.label, is_popped)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn take_out(point: &mut Vec<u32>, flight: usize, event: EventId) {
+    if let Some(at) = point[flight..].iter().position(|&other| other == event) {
+        point.remove(flight + at);
+    }
+}
+
+/// The next combination of choices; false if that was the last.
+fn count_up(chosen: &mut [usize], most: impl Fn(usize) -> usize) -> bool {
+    for (place, chosen) in chosen.iter_mut().enumerate() {
+        *chosen += 1;
+        if *chosen < most(place) {
+            return true;
+        }
+        *chosen = 0;
+    }
+    false
+}
