@@ -93,7 +93,7 @@ fn vectors(plan: &Plan) -> Vec<Vec<u8>> {
 }
 
 /// The system with a wish for each combination of states, so that those that are reachable are witnessed.
-fn with_wishes(plan: &Plan) -> System<TableNode> {
+pub fn with_wishes(plan: &Plan) -> System<TableNode> {
     vectors(plan).into_iter().fold(system(plan), |system, vector| {
         let name = format!("{vector:?}");
         system.sometimes(name, state(), move |states| states == vector)

@@ -5,6 +5,7 @@
 //!
 //! `PROPTEST_CASES` sets how many systems are generated for each test.
 
+mod dir;
 mod dpor;
 mod lmc;
 mod minimised;
