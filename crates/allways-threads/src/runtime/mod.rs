@@ -275,6 +275,7 @@ fn outside(op: &Op) -> ! {
 
 impl Runtime {
     pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
+        crate::handle::begin_to_look();
         Runtime {
             mains,
             epoch: 0,
@@ -383,6 +384,19 @@ impl Runtime {
             resume_unwind(Box::new(Ending));
         }
         Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
+    }
+
+    /// The thread that runs uses something that was made outside of the check: the check ends here.
+    #[cold]
+    pub fn refuse(&mut self, at: &'static Location<'static>) {
+        if self.is_cleaning_up() {
+            return;
+        }
+        let name = self.thread_name(self.running);
+        self.error.get_or_insert(Error::System(format!(
+            "{at}: thread `{name}` uses something of allways_threads that was made outside of the check, where nobody sees who comes first; make it inside of the closure that is checked"
+        )));
+        resume_unwind(Box::new(Ending));
     }
 
     /// Whether threads are ending, or the one that runs panics.

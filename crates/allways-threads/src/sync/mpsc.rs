@@ -1,6 +1,6 @@
 //! Channels, as in `std::sync::mpsc`.
 
-use crate::handle::Handle;
+use crate::handle::{Handle, look_out};
 use crate::runtime::op::Kind;
 use crate::runtime::{Granted, Waits, current, wait};
 use std::collections::VecDeque;
@@ -62,7 +62,11 @@ impl<T> Channel<T> {
         at: &'static Location<'static>,
     ) -> Result<(), SendError<T>> {
         let granted = self.handle.access(Kind::Send, self.capacity, at);
-        if !granted.succeeded() || granted.is_ending() {
+        if granted.is_ending() {
+            // Destructors like to unwrap this; nobody will receive it.
+            return Ok(());
+        }
+        if !granted.succeeded() {
             return Err(SendError(message));
         }
         self.queue().messages.push_back(message);
@@ -159,7 +163,7 @@ impl<T> Sending<T> {
         }
         let granted = channel.handle.read(Kind::TrySend, channel.capacity, at);
         match granted.value() {
-            _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
+            _ if granted.is_ending() => Ok(()),
             u64::MAX => Err(TrySendError::Disconnected(message)),
             _ if !granted.succeeded() => Err(TrySendError::Full(message)),
             _ => {
@@ -307,7 +311,10 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.send(message),
+            Either::Real(real) => {
+                look_out();
+                real.send(message)
+            }
             Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
@@ -318,7 +325,10 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.send(message),
+            Either::Real(real) => {
+                look_out();
+                real.send(message)
+            }
             Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
@@ -326,7 +336,10 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.try_send(message),
+            Either::Real(real) => {
+                look_out();
+                real.try_send(message)
+            }
             Either::Led(led) => led.try_send(message, Location::caller()),
         }
     }
@@ -359,7 +372,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         match &self.inner {
-            Either::Real(real) => real.recv(),
+            Either::Real(real) => {
+                look_out();
+                real.recv()
+            }
             Either::Led(led) => led.channel.receive(Location::caller()).map_err(|_| RecvError),
         }
     }
@@ -367,7 +383,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.inner {
-            Either::Real(real) => real.try_recv(),
+            Either::Real(real) => {
+                look_out();
+                real.try_recv()
+            }
             Either::Led(led) => {
                 led.channel.poll(Location::caller()).map_err(|is_over| match is_over {
                     true => TryRecvError::Disconnected,
@@ -381,7 +400,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match &self.inner {
-            Either::Real(real) => real.recv_timeout(timeout),
+            Either::Real(real) => {
+                look_out();
+                real.recv_timeout(timeout)
+            }
             Either::Led(led) => {
                 let received = led.channel.receive_or_late(Location::caller());
                 received.map_err(|is_over| match (is_over, current()) {

@@ -62,13 +62,21 @@ pub(crate) fn wait_for(thread: u32, at: &'static Location<'static>) {
     }
 }
 
+/// What a thread returns that returns nothing: whoever waits for it while it cleans up gets that, since destructors like to unwrap it, and to panic there
+/// ends the process.
+fn nothing<T>() -> Option<T> {
+    let is_nothing = size_of::<T>() == 0 && std::any::type_name::<T>() == "()";
+    // Safety: it is `()`, of which there is one.
+    is_nothing.then(|| unsafe { std::mem::transmute_copy::<(), T>(&()) })
+}
+
 impl<T> Handle<T> {
     fn join(self, at: &'static Location<'static>) -> Result<T> {
         match self {
             Handle::Real(real) => real.join(),
             Handle::Led { thread, result } => {
                 wait_for(thread, at);
-                let value = result.0.take();
+                let value = result.0.take().or_else(nothing);
                 value.ok_or_else(|| Box::new("the thread was given up") as Box<dyn Any + Send>)
             }
         }

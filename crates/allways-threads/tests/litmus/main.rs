@@ -1,5 +1,6 @@
 //! Programs with known numbers of executions.
 
+mod outside;
 mod popl;
 mod schedules;
 mod together;
