@@ -20,8 +20,12 @@ pub(crate) fn chooses(entry: &Entry) -> bool {
 
 /// A place in the source: the name of the file, and the line.
 pub(crate) fn place(at: &Location<'_>) -> String {
-    let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    format!("{file}:{}", at.line())
+    let path = at.file();
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    // Where `std` calls for somebody, nobody knows who.
+    let whose =
+        if path.starts_with("/rustc/") || path.contains("/library/core/") { "std's " } else { "" };
+    format!("{whose}{file}:{}", at.line())
 }
 
 /// The value of an atomic before an event.

@@ -5,8 +5,8 @@ use crate::runtime::current;
 use crate::runtime::op::Kind;
 use std::fmt;
 use std::panic::Location;
-pub use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::SeqCst;
+pub use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Tells what is in an atomic after the event at hand.
 #[inline]

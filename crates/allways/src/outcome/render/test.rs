@@ -64,14 +64,11 @@ fn system() -> System<MyNode> {
     let is = format!("{what}().replay(&run).expect(\"the run is one of this {what}\")");
     let (fails, test) = match ending.cause {
         // Who puts that right mostly makes the run impossible.
-        Some(Cause::Trouble(_)) => (
+        _ if threads => (
             "\
 /// Fails while the run violates. Once that is put right, it may be that the run cannot be carried out any more: that is
 /// no failure.",
-            format!(
-                "let replayed = {is};\n    \
-                 assert!(!replayed.still_violates(), \"the saved run {{replayed}}\");"
-            ),
+            format!("{is}.assert_not_violated();"),
         ),
         _ => (
             "\
