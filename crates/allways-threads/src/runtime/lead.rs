@@ -96,22 +96,24 @@ impl Runtime {
 
     /// Lets the threads live through the run, unless they have.
     pub fn live(&mut self) -> Result<(), Error> {
-        if self.lived == self.log.len() {
-            return Ok(());
-        }
-        if self.lived > self.log.len() {
-            self.start_again();
-        }
-        self.is_repeating = true;
-        while self.lived < self.log.len() && self.error.is_none() {
-            let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
-            match self.pending_of(thread) {
-                Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
-                other => self.diverged(thread, &op, other),
+        while self.lived != self.log.len() || self.is_spoilt {
+            if self.lived > self.log.len() || std::mem::take(&mut self.is_spoilt) {
+                self.start_again();
+            }
+            self.is_repeating = true;
+            while self.lived < self.log.len() && self.error.is_none() && !self.is_spoilt {
+                let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
+                match self.pending_of(thread) {
+                    Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
+                    other => self.diverged(thread, &op, other),
+                }
+            }
+            self.is_repeating = false;
+            if let Some(error) = &self.error {
+                return Err(error.clone());
             }
         }
-        self.is_repeating = false;
-        self.error.clone().map_or(Ok(()), Err)
+        Ok(())
     }
 
     pub(super) fn pending_of(&self, thread: u32) -> Option<Op> {
@@ -173,6 +175,10 @@ impl Runtime {
             }
         }
         self.go_on(thread, alternative);
+        if self.is_spoilt {
+            // If that goes wrong, it is said.
+            let _ = self.live();
+        }
     }
 
     /// The next event of the log is one of this thread.
@@ -268,6 +274,7 @@ impl Runtime {
         CURRENT.set(before);
         // Safety: the threads have stopped, and `this` is `self`.
         let this = unsafe { &mut *this };
+        debug_assert!(this.trial.is_none(), "what is tried out is concluded");
         this.running = outer;
         let thread = &mut this.population.threads[number as usize];
         if thread.has_ended {

@@ -123,6 +123,10 @@ pub(crate) struct Runtime {
     lived: usize,
     /// Whether what happens has happened before.
     is_repeating: bool,
+    /// The thread that runs is tried out: see [`round`].
+    pub trial: Option<round::Trial>,
+    /// Something was tried out: the run has to be made again.
+    pub is_spoilt: bool,
     /// The objects of this run, in the order in which they were made.
     pub made: Vec<u32>,
     /// The threads of scopes that have not come to their ends, by where the scopes are.
@@ -189,6 +193,9 @@ impl Granted {
 
     /// Which message, arrival and the like it is about.
     pub fn value(self) -> u64 {
+        if let Some(trial) = current().and_then(|runtime| runtime.trial.as_ref()) {
+            return trial.value;
+        }
         let event = if self.event() == NONE { self.event_at_hand() } else { self.event() };
         let entry = current().and_then(|runtime| runtime.log.entries.get(event as usize));
         entry.map_or(0, |entry| entry.value)
@@ -209,6 +216,9 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     if runtime.is_ending || std::thread::panicking() {
         return runtime.access_at_the_end();
     }
+    if runtime.trial.is_some() {
+        return access_on_trial(&op);
+    }
     if since != NONE {
         let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
         if !decide(spin) {
@@ -226,6 +236,25 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let has_nothing = only_reads && (entry.op.kind == Kind::Load || !entry.succeeded);
     let event = if has_nothing { NONE } else { runtime.event };
     Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(event))
+}
+
+/// The same for one that is tried out.
+#[cold]
+fn access_on_trial(op: &Op) -> Granted {
+    let known = current().and_then(|runtime| runtime.trial.as_ref()?.goes_round);
+    if let Some(goes_round) = known {
+        round::conclude(goes_round);
+    }
+    match round::read_silently(op) {
+        Some((succeeded, _)) => {
+            let succeeded = if succeeded { Granted::SUCCEEDED } else { 0 };
+            Granted(succeeded | u64::from(NONE))
+        }
+        None => {
+            round::conclude(false);
+            Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
+        }
+    }
 }
 
 /// The thread that runs is about to do something: says whether it has, or is to end.
@@ -254,6 +283,10 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     let Some(runtime) = current() else { return false };
     if runtime.is_cleaning_up() {
         runtime.access_at_the_end();
+        return false;
+    }
+    if runtime.trial.is_some() {
+        round::conclude(false);
         return false;
     }
     let thread = runtime.running_thread();
@@ -301,6 +334,8 @@ impl Runtime {
             is_plain: false,
             lived: usize::MAX,
             is_repeating: false,
+            trial: None,
+            is_spoilt: false,
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
@@ -386,6 +421,15 @@ impl Runtime {
         Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
     }
 
+    /// The thread that runs stops here for good: it ends with the run.
+    pub fn give_up_here(&mut self) {
+        let its = self.running_thread().stop;
+        stop(its);
+        if let Some(runtime) = current() {
+            runtime.access_at_the_end();
+        }
+    }
+
     /// The thread that runs uses something that was made outside of the check: the check ends here.
     #[cold]
     pub fn refuse(&mut self, at: &'static Location<'static>) {
@@ -417,7 +461,7 @@ impl Runtime {
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_ending {
+        if self.is_ending || self.trial.is_some() {
             return;
         }
         let thread = &self.population.threads[self.running as usize];
@@ -537,11 +581,15 @@ impl Runtime {
         });
         drop((job, main));
         let Some(runtime) = current() else { return false };
+        // If it was tried out, its end, or its panic, is none of this run.
         if let Err(message) = ended
+            && !round::end_trial(false)
             && !runtime.is_ending
         {
             runtime.fail(Cause::Panic, message);
         }
+        round::end_trial(false);
+        let Some(runtime) = current() else { return false };
         runtime.running_thread().has_ended = true;
         true
     }

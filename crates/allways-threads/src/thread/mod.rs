@@ -10,7 +10,7 @@ use crate::handle::Handle as Object;
 use crate::runtime::fiber::Job;
 use crate::runtime::names::Own;
 use crate::runtime::op::{Kind, NONE, Op};
-use crate::runtime::{Waits, access, current as in_check, wait};
+use crate::runtime::{Waits, access, current as in_check, round, wait};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -158,6 +158,9 @@ where
     F: FnOnce() -> T + Send + 'a,
     T: Send + 'a,
 {
+    if in_check().is_some_and(|runtime| runtime.trial.is_some()) {
+        round::conclude(false);
+    }
     let task = Rc::new(Task { f: RefCell::new(Some(f)), result: RefCell::new(None) });
     let result: Rc<dyn Holds<T> + 'a> = Rc::<Task<F, T>>::clone(&task);
     let job: Rc<dyn Job + 'a> = task;
