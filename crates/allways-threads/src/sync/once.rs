@@ -57,6 +57,7 @@ impl Once {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn is_completed(&self) -> bool {
         self.cell.get().is_some()
     }
@@ -89,9 +90,10 @@ impl<T> OnceLock<T> {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn get(&self) -> Option<&T> {
         if self.handle.is_under_control() {
-            self.handle.access(Kind::Load, 0, Location::caller());
+            self.handle.read(Kind::Load, 0, Location::caller());
         }
         self.inner.get()
     }

@@ -2,6 +2,7 @@
 
 mod outside;
 mod popl;
+mod reviewed;
 mod schedules;
 mod together;
 mod trouble;

@@ -1,0 +1,78 @@
+//! What reviewers have found.
+
+use crate::{executions, explore};
+use allways::{Reduction, Verdict};
+use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use allways_threads::sync::{Arc, Once, OnceLock, RwLock};
+use allways_threads::thread;
+use std::collections::BTreeSet;
+
+#[test]
+fn loops_that_look_at_what_is_done_once_are_held() {
+    let cell = || {
+        let cell = Arc::new(OnceLock::new());
+        let other = Arc::clone(&cell);
+        let thread = thread::spawn(move || other.set(1).unwrap());
+        while cell.get().is_none() {}
+        thread.join().unwrap();
+    };
+    assert!(executions(cell) <= 4);
+    let once = || {
+        let once = Arc::new(Once::new());
+        let other = Arc::clone(&once);
+        let thread = thread::spawn(move || other.call_once(|| ()));
+        while !once.is_completed() {}
+        thread.join().unwrap();
+    };
+    assert!(executions(once) <= 4);
+}
+
+#[test]
+fn loops_that_try_to_write_are_held() {
+    let main = |readers: usize| {
+        move || {
+            let shared = Arc::new((RwLock::new(0), AtomicU32::new(0)));
+            let spawn = |_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let _guard = shared.0.read().unwrap();
+                    shared.1.load(SeqCst);
+                })
+            };
+            let all: Vec<_> = (0..readers).map(spawn).collect();
+            while shared.0.try_write().is_err() {}
+            all.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    };
+    assert!(executions(main(1)) <= 4);
+    assert!(executions(main(2)) <= 29);
+}
+
+/// What is seen in the runs of a program.
+fn seen<S: Ord + Send + 'static>(
+    main: impl Fn() -> S + Send + Sync + 'static,
+    reduction: Reduction,
+) -> BTreeSet<S> {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let into = std::sync::Arc::clone(&seen);
+    let add = move || drop(into.lock().unwrap().insert(main()));
+    assert_eq!(explore(add, reduction).verdict, Verdict::Holds);
+    std::mem::take(&mut *seen.lock().unwrap())
+}
+
+#[test]
+fn tries_to_write_see_all_readers() {
+    let main = || {
+        let lock = Arc::new(RwLock::new(0));
+        let all = [(); 2].map(|()| {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || drop(lock.read().unwrap()))
+        });
+        let tries = [(); 3].map(|()| lock.try_write().is_ok());
+        all.into_iter().for_each(|thread| thread.join().unwrap());
+        tries
+    };
+    let all = seen(main, Reduction::None);
+    assert_eq!(all.len(), 8);
+    assert_eq!(seen(main, Reduction::Optimal), all);
+}
