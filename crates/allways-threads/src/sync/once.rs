@@ -23,6 +23,7 @@ fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
     if runtime.is_still_in(granted.event()) && !has_spawned {
         runtime.report(1);
         runtime.release(granted.event());
+        runtime.note_time(op.object);
     } else {
         access(Op { kind: Kind::OnceDone, argument: u64::from(granted.event()), ..op });
         if let Some(runtime) = current() {

@@ -3,9 +3,11 @@
 use crate::{executions, explore};
 use allways::{Reduction, Verdict};
 use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use allways_threads::sync::{Arc, Once, OnceLock, RwLock};
-use allways_threads::thread;
+use allways_threads::sync::{Arc, LazyLock, Once, OnceLock, RwLock};
+use allways_threads::{thread, time};
 use std::collections::BTreeSet;
+
+const SECOND: time::Duration = time::Duration::from_secs(1);
 
 #[test]
 fn loops_that_look_at_what_is_done_once_are_held() {
@@ -55,7 +57,10 @@ fn seen<S: Ord + Send + 'static>(
 ) -> BTreeSet<S> {
     let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let into = std::sync::Arc::clone(&seen);
-    let add = move || drop(into.lock().unwrap().insert(main()));
+    let add = move || {
+        let it = main();
+        into.lock().unwrap().insert(it);
+    };
     assert_eq!(explore(add, reduction).verdict, Verdict::Holds);
     std::mem::take(&mut *seen.lock().unwrap())
 }
@@ -75,4 +80,39 @@ fn tries_to_write_see_all_readers() {
     let all = seen(main, Reduction::None);
     assert_eq!(all.len(), 8);
     assert_eq!(seen(main, Reduction::Optimal), all);
+}
+
+#[test]
+fn who_sees_it_done_is_not_earlier_than_who_did_it() {
+    let main = |waits: bool| {
+        move || {
+            let shared = Arc::new((OnceLock::new(), AtomicU32::new(0)));
+            let (other, start) = (Arc::clone(&shared), time::Instant::now());
+            let thread = thread::spawn(move || {
+                other.0.get_or_init(|| thread::sleep(SECOND));
+                other.1.load(SeqCst);
+            });
+            let is_done = match waits {
+                true => {
+                    let mut makes = false;
+                    shared.0.get_or_init(|| makes = true);
+                    !makes
+                }
+                false => shared.0.get().is_some(),
+            };
+            assert!(start.elapsed() == if is_done { SECOND } else { time::Duration::ZERO });
+            thread.join().unwrap();
+        }
+    };
+    assert_eq!(executions(main(false)), 2);
+    assert_eq!(executions(main(true)), 2);
+    let lazy = || {
+        let lazy = Arc::new(LazyLock::new(|| thread::sleep(SECOND)));
+        let (other, start) = (Arc::clone(&lazy), time::Instant::now());
+        let thread = thread::spawn(move || *LazyLock::force(&other));
+        LazyLock::force(&lazy);
+        assert_eq!(start.elapsed(), SECOND);
+        thread.join().unwrap();
+    };
+    assert_eq!(executions(lazy), 2);
 }
