@@ -127,10 +127,10 @@ pub(crate) struct Runtime {
     pub made: Vec<u32>,
     /// The threads of scopes that have not come to their ends, by where the scopes are.
     pub scopes: Vec<(usize, u32)>,
-    /// What the run has made for places that outlive it.
+    /// What the run has made for lazy values.
     kept: Vec<Kept>,
-    /// The places of lazy values, in the order in which they were needed.
-    lazies: Vec<usize>,
+    /// The lazy values, and where they were then, in the order in which they were needed.
+    lazies: Vec<(usize, usize)>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
     pub faults: Faults,

@@ -116,3 +116,52 @@ fn who_sees_it_done_is_not_earlier_than_who_did_it() {
     };
     assert_eq!(executions(lazy), 2);
 }
+
+#[test]
+fn lazy_values_move() {
+    fn make(n: u32) -> Box<LazyLock<u32, impl Fn() -> u32>> {
+        let lazy = LazyLock::new(move || n);
+        assert_eq!(*LazyLock::force(&lazy), n);
+        Box::new(lazy)
+    }
+    let alone = || {
+        let (a, b) = (make(1), make(2));
+        let c = make(3);
+        drop(a);
+        let moved = *b;
+        assert_eq!((*moved, **c, **make(4)), (2, 3, 4));
+    };
+    assert_eq!(executions(alone), 1);
+    // Whoever is there first makes it, and it is made once.
+    let together = || {
+        let made = Arc::new(AtomicU32::new(0));
+        let counts = Arc::clone(&made);
+        let lazy = LazyLock::new(move || counts.fetch_add(1, SeqCst));
+        thread::scope(|scope| [(); 2].map(|()| scope.spawn(|| *lazy)).map(|it| it.join().unwrap()));
+        let moved = Box::new(lazy);
+        assert_eq!(**moved, 0);
+        assert_eq!(made.load(SeqCst), 1);
+    };
+    assert_eq!(executions(together), 2);
+}
+
+#[test]
+fn what_is_kept_for_lazy_values_that_moved_is_dropped_with_them() {
+    struct Counts(Arc<AtomicU32>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let main = || {
+        let dropped = Arc::new(AtomicU32::new(0));
+        let of = Arc::clone(&dropped);
+        let lazy = LazyLock::new(move || Counts(Arc::clone(&of)));
+        LazyLock::force(&lazy);
+        let moved = Box::new(lazy);
+        assert_eq!(dropped.load(SeqCst), 0);
+        drop(moved);
+        assert_eq!(dropped.load(SeqCst), 1);
+    };
+    assert_eq!(executions(main), 1);
+}
