@@ -265,6 +265,21 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     has_come
 }
 
+/// The thread that runs has done what it was to do.
+fn say_end() {
+    // What is dropped may use what was not yet.
+    while let Some(local) = current().and_then(|runtime| runtime.running_thread().take_local()) {
+        drop(local);
+    }
+    let Some(runtime) = current() else { return };
+    runtime.running_thread().has_lost_locals = true;
+    if runtime.population.names.is_watched(runtime.running) {
+        let object = runtime.population.names.own(runtime.running, Own::End);
+        let at = Location::caller();
+        access(Op { kind: Kind::Store, object, argument: 0, at });
+    }
+}
+
 #[cold]
 fn outside(op: &Op) -> ! {
     let at = op.at;
@@ -531,9 +546,7 @@ impl Runtime {
                 (None, Some(main)) => (main.body)(),
                 (None, None) => {}
             }
-            if let Some(runtime) = current() {
-                runtime.say_end();
-            }
+            say_end();
         });
         drop((job, main));
         let Some(runtime) = current() else { return false };
@@ -544,20 +557,6 @@ impl Runtime {
         }
         runtime.running_thread().has_ended = true;
         true
-    }
-
-    /// The thread that runs has done what it was to do.
-    fn say_end(&mut self) {
-        let thread = self.running_thread();
-        let locals = std::mem::take(&mut thread.locals);
-        thread.has_lost_locals = true;
-        drop(locals);
-        let Some(runtime) = current() else { return };
-        if runtime.population.names.is_watched(runtime.running) {
-            let object = runtime.population.names.own(runtime.running, Own::End);
-            let at = Location::caller();
-            access(Op { kind: Kind::Store, object, argument: 0, at });
-        }
     }
 
     /// What a thread is called.

@@ -63,6 +63,9 @@ pub(crate) struct Thread {
     pub pending: Option<Op>,
     /// What it keeps for itself, by the address of its key.
     pub locals: Vec<(usize, Box<dyn Any>)>,
+    /// The keys of those that have to be dropped, in the order in which they were made, and of those that were.
+    pub droppable: Vec<usize>,
+    pub dropped: Vec<usize>,
     pub has_lost_locals: bool,
     /// In nanoseconds.
     pub clock: u64,
@@ -100,6 +103,8 @@ impl Default for Thread {
             rounds: Rounds::default(),
             pending: None,
             locals: Vec::new(),
+            droppable: Vec::new(),
+            dropped: Vec::new(),
             has_lost_locals: false,
             clock: 0,
             role: Role::Thread,
@@ -115,6 +120,23 @@ impl Default for Thread {
 }
 
 impl Thread {
+    /// Keeps a value for itself.
+    pub fn keep_local<T: 'static>(&mut self, key: usize, value: Box<T>) {
+        if std::mem::needs_drop::<T>() {
+            self.droppable.push(key);
+        }
+        self.locals.push((key, value));
+    }
+
+    /// The value that is to be dropped next: as in `std`, the last one that was made. It cannot be accessed any more, while all others can,
+    /// and those that are made meanwhile come next.
+    pub fn take_local(&mut self) -> Option<Box<dyn Any>> {
+        let key = self.droppable.pop()?;
+        let place = self.locals.iter().position(|(other, _)| *other == key)?;
+        self.dropped.push(key);
+        Some(self.locals.remove(place).1)
+    }
+
     /// Is spawned by an event.
     pub fn begin(
         &mut self,
@@ -165,6 +187,8 @@ impl Thread {
         self.came_after.clear();
         self.rounds.clear();
         self.locals.clear();
+        self.droppable.clear();
+        self.dropped.clear();
         (self.role, self.task, self.awaiting) = (Role::Thread, None, Awaiting::default());
         self.sleepers.clear();
     }

@@ -5,6 +5,7 @@ use allways::{Reduction, Verdict};
 use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use allways_threads::sync::{Arc, LazyLock, Once, OnceLock, RwLock};
 use allways_threads::{thread, time};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 const SECOND: time::Duration = time::Duration::from_secs(1);
@@ -164,4 +165,55 @@ fn what_is_kept_for_lazy_values_that_moved_is_dropped_with_them() {
         assert_eq!(dropped.load(SeqCst), 1);
     };
     assert_eq!(executions(main), 1);
+}
+
+/// Variables of a thread, of `std` or of this crate, that note when they are dropped and which of them can be accessed then.
+macro_rules! variables {
+    ($first:ident, $($declare:tt)*) => {{
+        static NOTES: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+        struct Notes(&'static str);
+        impl Drop for Notes {
+            fn drop(&mut self) {
+                let mut note = format!("{}:", self.0);
+                if self.0 == "A" {
+                    let all = [&A, &B, &C].map(|key| key.try_with(|_| ()).is_ok());
+                    note += &format!(" {all:?} {:?}", PLAIN.try_with(|plain| plain.get()));
+                }
+                if self.0 == "C" {
+                    note += &format!(" {:?}", B.try_with(|_| ()).is_ok());
+                }
+                NOTES.lock().unwrap().push(note);
+            }
+        }
+        $($declare)* {
+            static A: Notes = Notes("A");
+            static B: Notes = Notes("B");
+            static C: Notes = Notes("C");
+            static PLAIN: Cell<u32> = Cell::new(1);
+        }
+        let body = || match $first {
+            true => [&A, &B].into_iter().for_each(|key| key.with(|_| ())),
+            false => [&B, &A].into_iter().for_each(|key| key.with(|_| ())),
+        };
+        (body, &NOTES)
+    }};
+}
+
+#[test]
+fn variables_of_threads_are_dropped_as_in_std() {
+    fn both<const FIRST: bool>() {
+        let (body, real) = variables!(FIRST, std::thread_local!);
+        real.lock().unwrap().clear();
+        std::thread::spawn(body).join().unwrap();
+        let (body, noted) = variables!(FIRST, allways_threads::thread_local!);
+        let main = move || {
+            noted.lock().unwrap().clear();
+            thread::spawn(body).join().unwrap();
+        };
+        assert_eq!(executions(main), 1);
+        let (real, noted) = (real.lock().unwrap(), noted.lock().unwrap());
+        assert_eq!((real.len(), &*noted), (3, &*real));
+    }
+    both::<true>();
+    both::<false>();
 }
