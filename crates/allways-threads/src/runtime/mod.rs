@@ -42,7 +42,7 @@ use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
-pub(crate) use thread::{Sleeper, Waits};
+pub(crate) use thread::{Inside, Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
@@ -435,6 +435,8 @@ impl Runtime {
         if self.is_ending {
             return;
         }
+        let thread = &mut self.population.threads[self.running as usize];
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let thread = &self.population.threads[self.running as usize];
         if self.has_time_passed {
             // Whoever takes it comes after that.
@@ -519,6 +521,7 @@ impl Runtime {
         let thread = &mut self.population.threads[parent as usize];
         // Whoever does so is not where it was.
         thread.rounds.clear();
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);

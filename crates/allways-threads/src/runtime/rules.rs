@@ -4,6 +4,8 @@
 //! [log](super::log). What an access *touches* is what decides about its result and what it decides about others:
 //!
 //! - Reads of an atomic commute. An exchange that fails is a read.
+//! - A cell that must not be accessed at the same time is read or written when somebody begins to, and again when that ends, if others may have come
+//!   in between.
 //! - Taking a mutex writes it. Giving it back touches nothing: whoever takes it next comes after that event, since it was
 //!   *released* by it, and nobody can tell the difference between a mutex that is about to be given back and one that was.
 //!   That is not so for mutexes that somebody tries to take: there it is a step of its own that writes it.
@@ -146,8 +148,8 @@ impl<K: Known> Rules<'_, K> {
     pub fn look(&mut self, thread: u32, op: &Op) -> Look {
         let object = op.object;
         match op.kind {
-            Kind::Load | Kind::RaceRead => self.reads(object),
-            Kind::Store | Kind::Swap | Kind::RaceWrite => self.writes(object),
+            Kind::Load | Kind::RaceRead | Kind::RaceReadEnd => self.reads(object),
+            Kind::Store | Kind::Swap | Kind::RaceWrite | Kind::RaceWriteEnd => self.writes(object),
             Kind::Unpark => self.reads(object),
             Kind::Exchange => self.exchange(op),
             Kind::Lock | Kind::TryLock => self.lock(op),

@@ -39,6 +39,14 @@ pub(crate) struct Sleeper {
     pub is_awaited: bool,
 }
 
+/// An access to a cell that is not over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    pub op: Op,
+    /// Whether the thread has given something back meanwhile, or spawned another.
+    pub lets_in: bool,
+}
+
 /// A thread, as far as it is there.
 pub(crate) struct Thread {
     /// Whether it is one of this run.
@@ -61,6 +69,8 @@ pub(crate) struct Thread {
     pub rounds: Rounds,
     /// What it is about to do.
     pub pending: Option<Op>,
+    /// The cells that it accesses, which others must not access meanwhile.
+    pub inside: Vec<Inside>,
     /// What it keeps for itself, by the address of its key.
     pub locals: Vec<(usize, Box<dyn Any>)>,
     /// The keys of those that have to be dropped, in the order in which they were made, and of those that were.
@@ -102,6 +112,7 @@ impl Default for Thread {
             is_joined: false,
             rounds: Rounds::default(),
             pending: None,
+            inside: Vec::new(),
             locals: Vec::new(),
             droppable: Vec::new(),
             dropped: Vec::new(),
@@ -186,6 +197,7 @@ impl Thread {
         (self.pending, self.waits, self.name) = (None, Waits::Nothing, None);
         self.came_after.clear();
         self.rounds.clear();
+        self.inside.clear();
         self.locals.clear();
         self.droppable.clear();
         self.dropped.clear();

@@ -1,9 +1,9 @@
 //! What reviewers have found.
 
 use crate::{executions, explore};
-use allways::{Reduction, Verdict};
+use allways::{Cause, Reduction, Trouble, Verdict};
 use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use allways_threads::sync::{Arc, LazyLock, Once, OnceLock, RwLock};
+use allways_threads::sync::{Arc, LazyLock, Mutex, Once, OnceLock, RaceCell, RwLock};
 use allways_threads::{thread, time};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -216,4 +216,113 @@ fn variables_of_threads_are_dropped_as_in_std() {
     }
     both::<true>();
     both::<false>();
+}
+
+fn assert_races(main: impl Fn() + Send + Sync + 'static) {
+    let violation = explore(main, Reduction::Optimal).violation.unwrap();
+    assert_eq!(violation.cause, Cause::Trouble(Trouble::DataRace), "{violation}");
+    assert_eq!(violation.property.matches(" it at reviewed.rs:").count(), 2, "{violation}");
+}
+
+/// A cell, what others may look at, and a lock.
+type Shared = (RaceCell<u32>, [AtomicU32; 2], Mutex<()>);
+
+fn share() -> [Arc<Shared>; 2] {
+    let flags = [AtomicU32::new(0), AtomicU32::new(0)];
+    let shared = Arc::new((RaceCell::new(0), flags, Mutex::new(())));
+    [Arc::clone(&shared), shared]
+}
+
+#[test]
+fn accesses_are_not_over_before_they_end() {
+    // Whether the one inside writes, what the other one does, and whether they race.
+    let set: fn(&Shared) = |shared| shared.0.set(5);
+    let get: fn(&Shared) = |shared| assert_eq!(shared.0.get() / 9, 0);
+    for (writes, other, races) in
+        [(true, set, true), (true, get, true), (false, set, true), (false, get, false)]
+    {
+        let main = move || {
+            let [shared, theirs] = share();
+            let thread = thread::spawn(move || {
+                if theirs.1[0].load(SeqCst) == 1 {
+                    other(&theirs);
+                }
+            });
+            let inside = || {
+                shared.1[0].store(1, SeqCst);
+                shared.1[1].load(SeqCst);
+            };
+            match writes {
+                true => shared.0.with_mut(|it| {
+                    inside();
+                    *it += 1;
+                }),
+                false => shared.0.with(|_| inside()),
+            }
+            thread.join().unwrap();
+        };
+        match races {
+            true => assert_races(main),
+            false => assert_eq!(executions(main), 2),
+        }
+    }
+}
+
+#[test]
+fn others_are_let_in_without_an_event() {
+    // By giving a lock back.
+    assert_races(|| {
+        let [shared, theirs] = share();
+        let thread = thread::spawn(move || {
+            let _guard = theirs.2.lock().unwrap();
+            theirs.0.set(1);
+        });
+        let guard = shared.2.lock().unwrap();
+        shared.0.with_mut(|it| {
+            drop(guard);
+            *it += 1;
+        });
+        thread.join().unwrap();
+    });
+    // By spawning a thread.
+    assert_races(|| {
+        let [shared, theirs] = share();
+        let thread = shared.0.with_mut(|it| {
+            let thread = thread::spawn(move || theirs.0.set(1));
+            *it += 1;
+            thread
+        });
+        thread.join().unwrap();
+    });
+    // By waiting for one.
+    assert_races(|| {
+        let [shared, theirs] = share();
+        let thread = thread::spawn(move || {
+            if theirs.1[0].load(SeqCst) == 1 {
+                theirs.0.set(1);
+            }
+        });
+        shared.1[0].store(1, SeqCst);
+        shared.0.with_mut(|_| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn accesses_that_something_protects_do_not_race() {
+    let main = || {
+        let [shared, theirs] = share();
+        let access = |shared: &Shared| {
+            let _guard = shared.2.lock().unwrap();
+            shared.0.with_mut(|it| {
+                shared.1[0].fetch_add(1, SeqCst);
+                *it += 1;
+            });
+            shared.0.with(|it| shared.1[1].store(*it, SeqCst));
+        };
+        let thread = thread::spawn(move || access(&theirs));
+        access(&shared);
+        thread.join().unwrap();
+        assert_eq!((shared.0.get(), shared.1[1].load(SeqCst)), (2, 2));
+    };
+    assert_eq!(executions(main), 2);
 }
