@@ -53,19 +53,18 @@ impl Threads {
         }
     }
 
-    /// Another thread that is about to access the same cell, where that must not be.
+    /// Another thread that accesses the same cell, or is about to, where that must not be.
     fn race(&self, thread: u32, op: &Op) -> Option<(u32, Op)> {
-        if !matches!(op.kind, Kind::RaceRead | Kind::RaceWrite) {
-            return None;
-        }
+        let writes = op.kind.races()?;
+        let races = |other: &Op| {
+            other.object == op.object && other.kind.races().is_some_and(|other| other || writes)
+        };
         let others = self.runtime.present.iter().filter(|&&other| other != thread);
-        others.filter_map(|&other| Some((other, self.runtime.pending(other)?))).find(
-            |(_, pending)| {
-                pending.object == op.object
-                    && matches!(pending.kind, Kind::RaceRead | Kind::RaceWrite)
-                    && (pending.kind == Kind::RaceWrite || op.kind == Kind::RaceWrite)
-            },
-        )
+        others.copied().find_map(|other| {
+            let inside = self.runtime.population.threads[other as usize].inside.iter();
+            let mut all = inside.map(|inside| inside.op).chain(self.runtime.pending(other));
+            all.find(races).map(|op| (other, op))
+        })
     }
 
     /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.

@@ -17,6 +17,15 @@ impl Runtime {
         *clock = clock.saturating_add(nanos);
     }
 
+    /// The thread that runs is done with what it has written in the event at hand: whoever sees that is not behind its clock.
+    pub fn note_time(&mut self, object: u32) {
+        if self.has_time_passed && !self.is_ending {
+            let clock = self.running_thread().clock;
+            let written = &mut clock_of(&mut self.clocks, object)[0];
+            *written = clock.max(*written);
+        }
+    }
+
     /// A thread has done something with these objects: its clock is not behind what happened before.
     pub(super) fn tick(&mut self, thread: u32, footprint: allways::machine::Footprint) {
         let Runtime { clocks, touching, population, log, .. } = self;

@@ -42,7 +42,7 @@ use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
-pub(crate) use thread::{Sleeper, Waits};
+pub(crate) use thread::{Inside, Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
@@ -131,10 +131,10 @@ pub(crate) struct Runtime {
     pub made: Vec<u32>,
     /// The threads of scopes that have not come to their ends, by where the scopes are.
     pub scopes: Vec<(usize, u32)>,
-    /// What the run has made for places that outlive it.
+    /// What the run has made for lazy values.
     kept: Vec<Kept>,
-    /// The places of lazy values, in the order in which they were needed.
-    lazies: Vec<usize>,
+    /// The lazy values, and where they were then, in the order in which they were needed.
+    lazies: Vec<(usize, usize)>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
     pub faults: Faults,
@@ -296,6 +296,21 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
         runtime.access_at_the_end();
     }
     has_come
+}
+
+/// The thread that runs has done what it was to do.
+fn say_end() {
+    // What is dropped may use what was not yet.
+    while let Some(local) = current().and_then(|runtime| runtime.running_thread().take_local()) {
+        drop(local);
+    }
+    let Some(runtime) = current() else { return };
+    runtime.running_thread().has_lost_locals = true;
+    if runtime.population.names.is_watched(runtime.running) {
+        let object = runtime.population.names.own(runtime.running, Own::End);
+        let at = Location::caller();
+        access(Op { kind: Kind::Store, object, argument: 0, at });
+    }
 }
 
 #[cold]
@@ -464,6 +479,8 @@ impl Runtime {
         if self.is_ending || self.trial.is_some() {
             return;
         }
+        let thread = &mut self.population.threads[self.running as usize];
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let thread = &self.population.threads[self.running as usize];
         if self.has_time_passed {
             // Whoever takes it comes after that.
@@ -548,6 +565,7 @@ impl Runtime {
         let thread = &mut self.population.threads[parent as usize];
         // Whoever does so is not where it was.
         thread.rounds.clear();
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);
@@ -575,9 +593,7 @@ impl Runtime {
                 (None, Some(main)) => (main.body)(),
                 (None, None) => {}
             }
-            if let Some(runtime) = current() {
-                runtime.say_end();
-            }
+            say_end();
         });
         drop((job, main));
         let Some(runtime) = current() else { return false };
@@ -592,20 +608,6 @@ impl Runtime {
         let Some(runtime) = current() else { return false };
         runtime.running_thread().has_ended = true;
         true
-    }
-
-    /// The thread that runs has done what it was to do.
-    fn say_end(&mut self) {
-        let thread = self.running_thread();
-        let locals = std::mem::take(&mut thread.locals);
-        thread.has_lost_locals = true;
-        drop(locals);
-        let Some(runtime) = current() else { return };
-        if runtime.population.names.is_watched(runtime.running) {
-            let object = runtime.population.names.own(runtime.running, Own::End);
-            let at = Location::caller();
-            access(Op { kind: Kind::Store, object, argument: 0, at });
-        }
     }
 
     /// What a thread is called.

@@ -3,6 +3,7 @@
 mod loops;
 mod outside;
 mod popl;
+mod reviewed;
 mod schedules;
 mod together;
 mod trouble;
