@@ -37,7 +37,7 @@ use op::{Kind, NONE, Op};
 use rules::{Known, Look, Rules, Touching};
 use std::any::Any;
 use std::cell::Cell;
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,6 +46,9 @@ pub(crate) use thread::{Inside, Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
+
+/// So often a thread may let others run without having done anything itself.
+const MAX_IDLED: u32 = 10_000;
 
 /// A process: what it is called, and what its main thread does.
 pub(crate) struct Main {
@@ -141,6 +144,10 @@ pub(crate) struct Runtime {
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
+    /// Where the thread that runs touched something while it panicked, which is no event. Nobody else runs until it has ended, or has caught that.
+    skipped: Option<&'static Location<'static>>,
+    /// How often others were let run in the event at hand.
+    idled: u32,
 }
 
 thread_local! {
@@ -213,20 +220,21 @@ pub(crate) fn access(op: Op) -> Granted {
 /// The same for one that has gone round [since](round::since) an event.
 pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let Some(runtime) = current() else { outside(&op) };
-    if runtime.is_ending || std::thread::panicking() {
-        return runtime.access_at_the_end();
+    if runtime.is_ending || runtime.skipped.is_some() || std::thread::panicking() {
+        return runtime.access_at_the_end(op.at);
     }
+    // What is tried out has not happened.
     if runtime.trial.is_some() {
         return access_on_trial(&op);
     }
     if since != NONE {
         let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
         if !decide(spin) {
-            return runtime.access_at_the_end();
+            return runtime.access_at_the_end(op.at);
         }
     }
     if !decide(op) {
-        return runtime.access_at_the_end();
+        return runtime.access_at_the_end(op.at);
     }
     let Some(runtime) = current() else { outside(&op) };
     let entry = &runtime.log.entries[runtime.event as usize];
@@ -281,8 +289,8 @@ fn stop(stop: Stop) -> bool {
 /// not if the thread is to end.
 pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     let Some(runtime) = current() else { return false };
-    if runtime.is_cleaning_up() {
-        runtime.access_at_the_end();
+    if runtime.skipped.is_some() || runtime.is_cleaning_up() {
+        runtime.access_at_the_end(at);
         return false;
     }
     if runtime.trial.is_some() {
@@ -293,13 +301,16 @@ pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     (thread.waits, thread.waits_at) = (waits, Some(at));
     let has_come = stop(thread.stop);
     if !has_come && let Some(runtime) = current() {
-        runtime.access_at_the_end();
+        runtime.access_at_the_end(at);
     }
     has_come
 }
 
 /// The thread that runs has done what it was to do.
 fn say_end() {
+    if let Some(runtime) = current() {
+        runtime.refuse_to_go_on();
+    }
     // What is dropped may use what was not yet.
     while let Some(local) = current().and_then(|runtime| runtime.running_thread().take_local()) {
         drop(local);
@@ -359,6 +370,8 @@ impl Runtime {
             faults: Faults::default(),
             clocks: Vec::new(),
             has_time_passed: false,
+            skipped: None,
+            idled: 0,
         }
     }
 
@@ -426,12 +439,16 @@ impl Runtime {
         Some(if spins { next.op.argument as u32 } else { NONE })
     }
 
-    /// An access of a thread that is to end, or panics.
+    /// An access of a thread that is to end, panics, or has caught a panic during which it did what is no event.
     #[cold]
-    fn access_at_the_end(&mut self) -> Granted {
-        if !std::thread::panicking() {
-            // It was stopped, or has caught what ends it.
-            resume_unwind(Box::new(Ending));
+    fn access_at_the_end(&mut self, at: &'static Location<'static>) -> Granted {
+        if !self.skips(at) {
+            self.refuse_to_go_on();
+        }
+        let thread = self.running_thread();
+        // It was stopped, or has caught what ends it. If it is another one that panics, it cannot be seen whether this one has; so it is told once.
+        if !std::thread::panicking() || thread.ends_inside && thread.told_to_end == 0 {
+            self.end_running();
         }
         Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
     }
@@ -441,8 +458,83 @@ impl Runtime {
         let its = self.running_thread().stop;
         stop(its);
         if let Some(runtime) = current() {
-            runtime.access_at_the_end();
+            runtime.end_running();
         }
+    }
+
+    /// The thread that runs ends here. If it does not want to, it stops for ever.
+    #[cold]
+    fn end_running(&mut self) -> ! {
+        let thread = self.running_thread();
+        thread.told_to_end += 1;
+        if thread.told_to_end > MAX_CAUGHT {
+            let here = thread.stop;
+            loop {
+                stop(here);
+            }
+        }
+        resume_unwind(Box::new(Ending));
+    }
+
+    /// Whether what others can see is touched without an event, since threads are ending, or the one that runs panics. If it catches that, the check
+    /// cannot go on: threads do not switch while one of them panics, so nobody could have come in between.
+    pub fn skips(&mut self, at: &'static Location<'static>) -> bool {
+        if self.is_ending {
+            return true;
+        }
+        if !std::thread::panicking() {
+            return false;
+        }
+        self.skipped.get_or_insert(at);
+        true
+    }
+
+    /// The same for what an event took, where giving it back is an event.
+    pub fn skips_release(&mut self, taken: u32) -> bool {
+        match self.log.entries.get(taken as usize) {
+            Some(entry) if !self.is_ending => self.skips(entry.op.at),
+            _ => self.is_cleaning_up(),
+        }
+    }
+
+    /// The thread that runs has caught a panic during which it touched what others can see: the check ends here.
+    #[cold]
+    fn refuse_to_go_on(&mut self) {
+        if self.skipped.is_some() && self.trial.is_some() {
+            round::conclude(false);
+        }
+        if let Some(at) = self.skipped.filter(|_| !self.is_ending) {
+            let name = self.thread_name(self.running);
+            self.error.get_or_insert(Error::System(format!(
+                "{at}: thread `{name}` went on after a panic during which it touched what others can see (it dropped a guard, a sender or the like), and that cannot be checked"
+            )));
+            self.end_running();
+        }
+    }
+
+    /// The thread that runs lets others run. Who does that for ever, and nothing else, waits for what never comes.
+    pub fn idle(&mut self, at: &'static Location<'static>) {
+        if round::count(&mut self.idled, MAX_IDLED) {
+            self.refuse_to_idle(at);
+        }
+    }
+
+    #[cold]
+    fn refuse_to_idle(&mut self, at: &'static Location<'static>) {
+        self.idled = 0;
+        if std::thread::panicking() {
+            return;
+        }
+        if self.trial.is_some() {
+            round::conclude(false);
+        }
+        if !self.is_ending {
+            let name = self.thread_name(self.running);
+            self.error.get_or_insert(Error::System(format!(
+                "{at}: thread `{name}` goes round and round without touching anything that a check can see: time passes only where somebody waits or sleeps, and how many share an Arc of std is not seen"
+            )));
+        }
+        self.end_running();
     }
 
     /// The thread that runs uses something that was made outside of the check: the check ends here.
@@ -451,11 +543,14 @@ impl Runtime {
         if self.is_cleaning_up() {
             return;
         }
+        if self.trial.is_some() {
+            round::conclude(false);
+        }
         let name = self.thread_name(self.running);
         self.error.get_or_insert(Error::System(format!(
             "{at}: thread `{name}` uses something of allways_threads that was made outside of the check, where nobody sees who comes first; make it inside of the closure that is checked"
         )));
-        resume_unwind(Box::new(Ending));
+        self.end_running();
     }
 
     /// Whether threads are ending, or the one that runs panics.
@@ -587,13 +682,19 @@ impl Runtime {
         let job = thread.job.take();
         let process = thread.process as usize;
         let main = job.is_none().then(|| Arc::clone(&self.mains[process]));
-        let ended = quietly(|| {
+        let run = || {
             match (&job, &main) {
                 (Some(job), _) => job.run(),
                 (None, Some(main)) => (main.body)(),
                 (None, None) => {}
             }
             say_end();
+        };
+        let ended = quietly(|| match catch_unwind(AssertUnwindSafe(run)) {
+            // If another one panics meanwhile, what that said is kept.
+            Err(why) if why.is::<Ending>() && current().is_some_and(|it| it.is_ending) => {}
+            Err(why) => resume_unwind(why),
+            Ok(()) => {}
         });
         drop((job, main));
         let Some(runtime) = current() else { return false };
@@ -603,6 +704,7 @@ impl Runtime {
             && !runtime.is_ending
         {
             runtime.fail(Cause::Panic, message);
+            runtime.skipped = None;
         }
         round::end_trial(false);
         let Some(runtime) = current() else { return false };

@@ -90,7 +90,7 @@ impl Runtime {
     /// The value of an atomic after the event at hand.
     #[inline]
     pub fn report(&mut self, value: u64) {
-        if self.is_ending || self.trial.is_some() {
+        if self.is_cleaning_up() || self.trial.is_some() {
             return;
         }
         if let Some(entry) = self.log.entries.get_mut(self.event as usize) {

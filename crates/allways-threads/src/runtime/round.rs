@@ -171,6 +171,32 @@ extern "sysv64" fn reads_again() -> bool {
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn sweep() {}
 
+/// Counts one more, and says whether that is more than so many. The number is never on the stack, where it would be another one in each round.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn count(times: &mut u32, most: u32) -> bool {
+    let is_more: u8;
+    // Safety: it changes the number, and nothing else.
+    unsafe {
+        std::arch::asm!(
+            "inc dword ptr [{times}]",
+            "cmp dword ptr [{times}], {most:e}",
+            "seta {is_more}",
+            times = in(reg) times,
+            most = in(reg) most,
+            is_more = lateout(reg_byte) is_more,
+            options(nostack),
+        );
+    }
+    is_more != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn count(times: &mut u32, most: u32) -> bool {
+    *times += 1;
+    *times > most
+}
+
 /// So many words are cleared.
 #[cfg(target_arch = "x86_64")]
 const SWEPT: usize = 256;

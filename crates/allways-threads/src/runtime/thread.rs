@@ -93,6 +93,12 @@ pub(crate) struct Thread {
     pub fiber: Option<Box<Fiber>>,
     /// What stops it.
     pub stop: Stop,
+    /// Whether it runs, or has resumed another one that does.
+    pub runs: bool,
+    /// Whether another one panics while it ends.
+    pub ends_inside: bool,
+    /// How often it was told to end.
+    pub told_to_end: u32,
 }
 
 impl Default for Thread {
@@ -126,6 +132,9 @@ impl Default for Thread {
             has_begun: false,
             fiber: None,
             stop: Stop::NOWHERE,
+            runs: false,
+            ends_inside: false,
+            told_to_end: 0,
         }
     }
 }
@@ -203,5 +212,6 @@ impl Thread {
         self.dropped.clear();
         (self.role, self.task, self.awaiting) = (Role::Thread, None, Awaiting::default());
         self.sleepers.clear();
+        (self.ends_inside, self.told_to_end) = (false, 0);
     }
 }

@@ -177,11 +177,12 @@ impl<T> Sending<T> {
 impl<T> Drop for Sending<T> {
     fn drop(&mut self) {
         if let Some(runtime) = current()
-            && !runtime.is_cleaning_up()
             && !self.is_done
         {
             let at = runtime.made_where(self.own.object());
-            self.own.access(Kind::DropSender, 0, at);
+            if !runtime.skips(at) {
+                self.own.access(Kind::DropSender, 0, at);
+            }
         }
     }
 }
@@ -242,10 +243,12 @@ pub(crate) struct Receiving<T> {
 impl<T> Drop for Receiving<T> {
     fn drop(&mut self) {
         let Some(runtime) = current() else { return };
-        if !runtime.is_cleaning_up() && !self.is_closed {
+        if !self.is_closed {
             let handle = &self.channel.handle;
             let at = runtime.made_where(handle.object());
-            handle.access(Kind::DropReceiver, 0, at);
+            if !runtime.skips(at) {
+                handle.access(Kind::DropReceiver, 0, at);
+            }
         }
         if self.channel.capacity != 0 {
             // What nobody will receive is dropped now, as `std` does; one that hands over gets it back.

@@ -16,7 +16,9 @@ use std::sync::atomic::Ordering::Relaxed;
 fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
     let children = || current().map_or(0, |runtime| runtime.running_thread().children);
     let before = children();
+    let unmade = Unmade(op.at);
     let result = make();
+    drop(unmade);
     let has_spawned = children() != before;
     let Some(runtime) = current() else { return result };
     if granted.is_ending() || runtime.is_cleaning_up() {
@@ -33,6 +35,17 @@ fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
         }
     }
     result
+}
+
+/// If it panics, others may try, which is not seen.
+struct Unmade(&'static Location<'static>);
+
+impl Drop for Unmade {
+    fn drop(&mut self) {
+        if let Some(runtime) = current() {
+            runtime.skips(self.0);
+        }
+    }
 }
 
 /// Something that is done once, as in `std::sync`.

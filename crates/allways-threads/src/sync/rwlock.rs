@@ -67,7 +67,7 @@ impl End {
     #[cold]
     fn give_back(&self) {
         let Some(runtime) = current() else { return };
-        if runtime.is_cleaning_up() {
+        if runtime.skips_release(self.taken) {
             return runtime.release(self.taken);
         }
         let taken = runtime.log.entries[self.taken as usize].op;
@@ -85,12 +85,19 @@ macro_rules! guarded {
         if $self.handle.is_under_control() {
             let granted = $self.handle.access(Kind::$kind, 0, Location::caller());
             let end = || End { handle: $self.handle, taken: granted.event() };
-            return match $self.inner.$try() {
+            let mut tried = $self.inner.$try();
+            if matches!(tried, Err(TryLockError::WouldBlock)) {
+                $self.end_holders(granted.is_ending());
+                tried = $self.inner.$try();
+            }
+            return match tried {
                 Ok(inner) => Ok($guard { inner, _end: end() }),
                 Err(TryLockError::Poisoned(poisoned)) => {
                     Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
                 }
-                Err(TryLockError::WouldBlock) => $self.at_the_end(),
+                Err(TryLockError::WouldBlock) => {
+                    panic!("a lock is taken while another thread that is ending has it")
+                }
             };
         }
         let end = || End { handle: $self.handle, taken: NONE };
@@ -176,8 +183,10 @@ impl<T: ?Sized> RwLock<T> {
 
     /// A thread that cleans up needs what another one has that will clean up, too.
     #[cold]
-    fn at_the_end<G>(&self) -> LockResult<G> {
-        panic!("a lock is taken while another thread that is ending has it")
+    fn end_holders(&self, is_ending: bool) {
+        if is_ending && let Some(runtime) = current() {
+            runtime.end_holders(self.handle.object());
+        }
     }
 }
 

@@ -383,9 +383,11 @@ pub fn sleep(duration: Duration) {
 /// ```
 /// allways_threads::thread::yield_now();
 /// ```
+#[track_caller]
 pub fn yield_now() {
-    if in_check().is_none() {
-        std::thread::yield_now();
+    match in_check() {
+        Some(runtime) => runtime.idle(Location::caller()),
+        None => std::thread::yield_now(),
     }
 }
 

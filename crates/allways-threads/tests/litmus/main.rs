@@ -1,5 +1,6 @@
 //! Programs with known numbers of executions.
 
+mod endings;
 mod loops;
 mod outside;
 mod popl;
