@@ -81,30 +81,37 @@ impl End {
 
 /// What `std` gave, with what gives it back.
 macro_rules! guarded {
-    ($self:ident, $std:ident, $try:ident, $guard:ident, $kind:ident) => {{
+    ($self:ident, $std:ident, $guard:ident, $in_check:ident) => {{
         if $self.handle.is_under_control() {
-            let granted = $self.handle.access(Kind::$kind, 0, Location::caller());
-            let end = || End { handle: $self.handle, taken: granted.event() };
-            let mut tried = $self.inner.$try();
-            if matches!(tried, Err(TryLockError::WouldBlock)) {
-                $self.end_holders(granted.is_ending());
-                tried = $self.inner.$try();
-            }
-            return match tried {
-                Ok(inner) => Ok($guard { inner, _end: end() }),
-                Err(TryLockError::Poisoned(poisoned)) => {
-                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
-                }
-                Err(TryLockError::WouldBlock) => {
-                    panic!("a lock is taken while another thread that is ending has it")
-                }
-            };
+            return $self.$in_check(Location::caller());
         }
         let end = || End { handle: $self.handle, taken: NONE };
         match $self.inner.$std() {
             Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(poisoned) => {
                 Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
+            }
+        }
+    }};
+}
+
+/// The same for one of a check.
+macro_rules! guarded_in_check {
+    ($self:ident, $at:ident, $try:ident, $guard:ident, $kind:ident) => {{
+        let granted = $self.handle.access(Kind::$kind, 0, $at);
+        let end = || End { handle: $self.handle, taken: granted.event() };
+        let mut tried = $self.inner.$try();
+        if matches!(tried, Err(TryLockError::WouldBlock)) {
+            $self.end_holders(granted.is_ending());
+            tried = $self.inner.$try();
+        }
+        match tried {
+            Ok(inner) => Ok($guard { inner, _end: end() }),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
+            }
+            Err(TryLockError::WouldBlock) => {
+                panic!("a lock is taken while another thread that is ending has it")
             }
         }
     }};
@@ -148,13 +155,28 @@ impl<T> RwLock<T> {
 #[allow(missing_docs, reason = "each is what it is in std")]
 impl<T: ?Sized> RwLock<T> {
     #[track_caller]
+    #[inline]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        guarded!(self, read, try_read, RwLockReadGuard, Read)
+        guarded!(self, read, RwLockReadGuard, read_in_check)
     }
 
     #[track_caller]
+    #[inline]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        guarded!(self, write, try_write, RwLockWriteGuard, Write)
+        guarded!(self, write, RwLockWriteGuard, write_in_check)
+    }
+
+    #[cold]
+    fn read_in_check(&self, at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
+        guarded_in_check!(self, at, try_read, RwLockReadGuard, Read)
+    }
+
+    #[cold]
+    fn write_in_check(
+        &self,
+        at: &'static Location<'static>,
+    ) -> LockResult<RwLockWriteGuard<'_, T>> {
+        guarded_in_check!(self, at, try_write, RwLockWriteGuard, Write)
     }
 
     #[track_caller]
@@ -192,6 +214,7 @@ impl<T: ?Sized> RwLock<T> {
 
 impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &self.inner
     }
@@ -199,12 +222,14 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &self.inner
     }
 }
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.inner
     }
