@@ -1,8 +1,8 @@
 //! Locks for many readers or one writer.
 
 use crate::handle::Handle;
-use crate::runtime::current;
-use crate::runtime::op::{Kind, NONE};
+use crate::runtime::op::{Kind, NONE, Op};
+use crate::runtime::{access, current};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -49,7 +49,6 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 
 /// Gives a lock back. It comes to its end after the guard of `std`, and nobody else runs in between.
 struct End {
-    handle: Handle,
     /// The event that took it.
     taken: u32,
 }
@@ -75,7 +74,7 @@ impl End {
             Kind::Write | Kind::TryWrite => Kind::EndWrite,
             _ => Kind::EndRead,
         };
-        self.handle.access(kind, u64::from(self.taken), taken.at);
+        access(Op { kind, argument: u64::from(self.taken), ..taken });
     }
 }
 
@@ -85,7 +84,7 @@ macro_rules! guarded {
         if $self.handle.is_under_control() {
             return $self.$in_check(Location::caller());
         }
-        let end = || End { handle: $self.handle, taken: NONE };
+        let end = || End { taken: NONE };
         match $self.inner.$std() {
             Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(poisoned) => {
@@ -99,7 +98,7 @@ macro_rules! guarded {
 macro_rules! guarded_in_check {
     ($self:ident, $at:ident, $try:ident, $guard:ident, $kind:ident) => {{
         let granted = $self.handle.access(Kind::$kind, 0, $at);
-        let end = || End { handle: $self.handle, taken: granted.event() };
+        let end = || End { taken: granted.event() };
         let mut tried = $self.inner.$try();
         if matches!(tried, Err(TryLockError::WouldBlock)) {
             $self.end_holders(granted.is_ending());
@@ -127,7 +126,7 @@ macro_rules! tried {
             }
             taken = granted.event();
         }
-        let end = || End { handle: $self.handle, taken };
+        let end = || End { taken };
         match $self.inner.$try() {
             Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
