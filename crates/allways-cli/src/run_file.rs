@@ -26,7 +26,7 @@ impl<'a> RunFile<'a> {
         let Some(entry) = entries.iter().find(|entry| entry.name == saved.system) else {
             let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
             return Err(wrong(format!(
-                "it is a run of another system, `{}`; the systems here are {}",
+                "it is a run of another system, `{}`; the systems here are {} (runs of your own are for `cargo test`, or for a binary of your own with these commands: examples/own-system)",
                 saved.system,
                 names.join(", ")
             )));

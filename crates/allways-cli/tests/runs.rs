@@ -248,7 +248,7 @@ fn every_format_of_a_bug_of_each_system() {
         let Some(bug) = entry.bugs.last().map(|bug| bug.name) else { continue };
         let directory = saved(&format!("formats-{system}"), system, bug);
         assert_eq!(allways(&directory, &["replay", "run.json", "-q"]).code, 1, "{system}");
-        let who = if entry.is_of_threads() { "main" } else { "node" };
+        let who = if entry.is_of_threads() { "●" } else { "node" };
         for (flag, sign) in [
             ("--text", who),
             ("--html", "<!DOCTYPE html>"),

@@ -4,6 +4,8 @@ use crate::runtime::names::Site;
 use crate::runtime::op::{Kind, Op};
 use crate::runtime::{Granted, Runtime, access, access_since, current, round};
 use std::panic::Location;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The number of an object, and the run that it belongs to. Zero runs mean that it was made outside of a check, where all that is asked of it
 /// is this one comparison.
@@ -20,6 +22,10 @@ impl Handle {
         match current() {
             None => Handle { epoch: 0, object: 0 },
             Some(runtime) => {
+                if runtime.trial.is_some() {
+                    // Whoever makes something is not where it was.
+                    round::conclude(false);
+                }
                 Handle { epoch: runtime.epoch, object: runtime.make(what, at, initial) }
             }
         }
@@ -50,12 +56,13 @@ impl Handle {
         }
     }
 
-    /// Whether it was made in a check. Outside of one, nothing else is ever asked, and the code of a check is out of the way.
+    /// Whether it was made in a check. Where there never was one, nothing else is ever asked, and the code of a check is out of the way.
     #[inline(always)]
+    #[track_caller]
     pub fn is_under_control(&self) -> bool {
-        if self.epoch != 0 {
+        if self.epoch != OUTSIDE.load(Relaxed) {
             rarely();
-            return true;
+            return self.epoch != 0 || used_from_inside();
         }
         false
     }
@@ -73,6 +80,7 @@ impl Handle {
 
     /// The number of an object, if it was made in a check.
     #[inline]
+    #[track_caller]
     pub fn controlled(&self) -> Option<u32> {
         self.is_under_control().then(|| self.object())
     }
@@ -112,6 +120,33 @@ pub(crate) fn read(op: Op) -> Granted {
     let since = round::since(op.object, op.kind, op.at);
     access_since(op, since)
 }
+/// The number of runs that objects have which need no second look: zero until a check begins, and none afterwards.
+static OUTSIDE: AtomicU32 = AtomicU32::new(0);
+
+/// From now on there may be objects of a check.
+pub(crate) fn begin_to_look() {
+    OUTSIDE.store(u32::MAX, Relaxed);
+}
+
+/// The same for what has no number outside of a check.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn look_out() {
+    if OUTSIDE.load(Relaxed) != 0 {
+        used_from_inside();
+    }
+}
+
+/// Something that was made outside of a check is used: not by a thread under control, for nobody would see who comes first.
+#[cold]
+#[track_caller]
+fn used_from_inside() -> bool {
+    if let Some(runtime) = current() {
+        runtime.refuse(Location::caller());
+    }
+    false
+}
+
 /// What calls this is seldom run, compared to what does not.
 #[cold]
 #[inline]

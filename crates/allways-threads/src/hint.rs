@@ -6,9 +6,11 @@
 /// allways_threads::hint::spin_loop();
 /// ```
 #[inline]
+#[track_caller]
 pub fn spin_loop() {
-    if crate::runtime::current().is_none() {
-        std::hint::spin_loop();
+    match crate::runtime::current() {
+        Some(runtime) => runtime.idle(std::panic::Location::caller()),
+        None => std::hint::spin_loop(),
     }
 }
 

@@ -17,6 +17,9 @@ use allways::machine::{
 use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
 use std::sync::Arc;
 
+/// So many events a thread may have in a row before it is the turn of others.
+const MOST_IN_A_ROW: usize = 32;
+
 /// Threads, led along a run.
 pub struct Threads {
     pub(crate) runtime: Box<Runtime>,
@@ -53,19 +56,18 @@ impl Threads {
         }
     }
 
-    /// Another thread that is about to access the same cell, where that must not be.
+    /// Another thread that accesses the same cell, or is about to, where that must not be.
     fn race(&self, thread: u32, op: &Op) -> Option<(u32, Op)> {
-        if !matches!(op.kind, Kind::RaceRead | Kind::RaceWrite) {
-            return None;
-        }
+        let writes = op.kind.races()?;
+        let races = |other: &Op| {
+            other.object == op.object && other.kind.races().is_some_and(|other| other || writes)
+        };
         let others = self.runtime.present.iter().filter(|&&other| other != thread);
-        others.filter_map(|&other| Some((other, self.runtime.pending(other)?))).find(
-            |(_, pending)| {
-                pending.object == op.object
-                    && matches!(pending.kind, Kind::RaceRead | Kind::RaceWrite)
-                    && (pending.kind == Kind::RaceWrite || op.kind == Kind::RaceWrite)
-            },
-        )
+        others.copied().find_map(|other| {
+            let inside = self.runtime.population.threads[other as usize].inside.iter();
+            let mut all = inside.map(|inside| inside.op).chain(self.runtime.pending(other));
+            all.find(races).map(|op| (other, op))
+        })
     }
 
     /// What has to be a step for an event of a run that is followed to be what this thread does next; `None` if nothing has to.
@@ -102,6 +104,29 @@ impl Threads {
                 && words::tells_unlock(&self.runtime, what, entry)
         };
         taken.find(is_it).map(|entry| Lesson::Tried(entry.op.object))
+    }
+
+    /// Where to begin if the thread that has just run has had so many turns in a row that it is the next one's: in a loop that has no end, others
+    /// would never have theirs.
+    fn others_begin(&self) -> Option<usize> {
+        let entries = &self.runtime.log.entries;
+        let lately = &entries[entries.len().checked_sub(MOST_IN_A_ROW)?..];
+        if !lately.iter().rev().all(|entry| entry.thread == self.last) {
+            return None;
+        }
+        Some(self.runtime.present.iter().position(|&thread| thread == self.last)? + 1)
+    }
+
+    /// The threads in the order of their turns, one by one: the one that has just run comes first, unless others begin, since runs that switch rarely
+    /// are easier to read.
+    fn whose_turn(&self, others_begin: Option<usize>, index: usize) -> Option<Process> {
+        let present = &self.runtime.present;
+        match (others_begin, index) {
+            (Some(_), 0) => None,
+            (Some(begin), _) => Some(present[(begin + index - 1) % present.len()]),
+            (None, 0) => Some(self.last).filter(|&last| last != NONE),
+            (None, _) => Some(present[index - 1]).filter(|&thread| thread != self.last),
+        }
     }
 
     fn internal(what: &str) -> Error {
@@ -161,20 +186,12 @@ impl Machine for Threads {
         if self.runtime.failure.is_some() {
             return Ok(false);
         }
-        // The thread that has just run comes first: runs that switch rarely are easier to read.
-        let add = |runtime: &mut Runtime, process: Process, into: &mut Vec<Transition>| {
-            if let Some(Look::Can(can)) = runtime.look(process) {
+        let begin = self.others_begin();
+        for index in 0..=self.runtime.present.len() {
+            let Some(process) = self.whose_turn(begin, index) else { continue };
+            if let Some(Look::Can(can)) = self.runtime.look(process) {
                 let all = 0..can.alternatives;
                 into.extend(all.map(|alternative| Transition { process, alternative }));
-            }
-        };
-        if self.last != NONE {
-            add(&mut self.runtime, self.last, into);
-        }
-        for index in 0..self.runtime.present.len() {
-            let thread = self.runtime.present[index];
-            if thread != self.last {
-                add(&mut self.runtime, thread, into);
             }
         }
         Ok(!into.is_empty())
@@ -236,13 +253,9 @@ impl Machine for Threads {
             return Ok(First::Nothing);
         }
         let mut result = First::Nothing;
-        let last = Some(self.last).filter(|&last| last != NONE);
+        let begin = self.others_begin();
         for index in 0..=self.runtime.present.len() {
-            let process = match index {
-                0 => last,
-                _ => Some(self.runtime.present[index - 1]).filter(|&thread| thread != self.last),
-            };
-            let Some(process) = process else { continue };
+            let Some(process) = self.whose_turn(begin, index) else { continue };
             if let Some(Look::Can(can)) = self.runtime.look(process) {
                 for alternative in 0..can.alternatives {
                     let transition = Transition { process, alternative };

@@ -331,9 +331,17 @@ impl Program {
     }
 
     fn validate(&self) -> Result<(), Error> {
-        match self.mains.is_empty() {
-            true => Err(Error::System("the program has no process; give it one".to_owned())),
-            false => Ok(()),
+        if self.mains.is_empty() {
+            return Err(Error::System("the program has no process; give it one".to_owned()));
+        }
+        let mut names: Vec<&str> = self.mains.iter().map(|main| main.name.as_str()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let what = format!("two processes are called `{}`; give each a name", pair[0]);
+                Err(Error::System(what))
+            }
+            None => Ok(()),
         }
     }
 }

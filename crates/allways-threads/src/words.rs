@@ -20,8 +20,12 @@ pub(crate) fn chooses(entry: &Entry) -> bool {
 
 /// A place in the source: the name of the file, and the line.
 pub(crate) fn place(at: &Location<'_>) -> String {
-    let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    format!("{file}:{}", at.line())
+    let path = at.file();
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    // Where `std` calls for somebody, nobody knows who.
+    let whose =
+        if path.starts_with("/rustc/") || path.contains("/library/core/") { "std's " } else { "" };
+    format!("{whose}{file}:{}", at.line())
 }
 
 /// The value of an atomic before an event.
@@ -105,6 +109,8 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         }
         (Kind::RaceRead, _) => format!("reads {object}"),
         (Kind::RaceWrite, _) => format!("writes {object}"),
+        (Kind::RaceReadEnd, _) => format!("has read {object}"),
+        (Kind::RaceWriteEnd, _) => format!("has written {object}"),
         (Kind::Lock, _) => format!("locks {object}"),
         (Kind::TryLock, true) => format!("tries to lock {object}, and does"),
         (Kind::TryLock, false) => format!("tries to lock {object}{IS_LOCKED}"),
@@ -173,9 +179,9 @@ fn is_atomic(runtime: &Runtime, entry: &Entry) -> bool {
     runtime.what(entry.op.object) == "atomic"
 }
 
-/// Two threads that are about to access a cell.
+/// Two threads that access a cell, or are about to.
 pub(crate) fn race(runtime: &Runtime, a: (u32, &Op), b: (u32, &Op)) -> String {
-    let does = |op: &Op| if op.kind == Kind::RaceWrite { "writes" } else { "reads" };
+    let does = |op: &Op| if op.kind.races() == Some(true) { "writes" } else { "reads" };
     format!(
         "{} {} it at {} while {} {} it at {}: {}",
         runtime.thread_name(a.0),

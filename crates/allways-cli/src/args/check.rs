@@ -63,8 +63,8 @@ Examples:
   allways check register --set bases=2 --engine dpor --reduction source
   allways check paxos --set proposals=2 --engine lmc
   allways check dining --set bug=same-order     threads that wait for each other
-  allways check bounded-buffer --set items=3 --preemptions 2
-  allways check dining --set philosophers=9,bug=same-order --engine walk --schedule pct:3
+  allways check bounded-buffer --set items=2 --preemptions 2
+  allways check dining --set philosophers=4,bug=same-order --engine walk --schedule pct:3
   allways check tree --json                     the outcome for programs
   allways check tree --coverage --junit tree.xml
   allways check register --set bug=minority-read --save out

@@ -356,8 +356,8 @@ impl Shared {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(runtime) = current()
-            && !runtime.is_cleaning_up()
             && self.is_known
+            && !runtime.skips(self.at)
         {
             self.own.access(Kind::DropSender, 0, self.at);
         }

@@ -132,7 +132,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if let Some(runtime) = current()
-            && !runtime.is_cleaning_up()
+            && !runtime.skips(self.at)
         {
             self.own.access(Kind::DropSender, 0, self.at);
         }

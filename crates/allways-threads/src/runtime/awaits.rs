@@ -214,7 +214,7 @@ impl Wake for Token {
     fn wake_by_ref(self: &Arc<Self>) {
         let Some(runtime) = current() else { return };
         // Nobody is there any more who could be woken.
-        if runtime.epoch != self.epoch || runtime.is_cleaning_up() {
+        if runtime.epoch != self.epoch || runtime.skips(self.at) {
             return;
         }
         let awaiting = &mut runtime.running_thread().awaiting;

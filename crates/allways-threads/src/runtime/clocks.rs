@@ -9,12 +9,22 @@ impl Runtime {
         std::time::Duration::from_nanos(nanos)
     }
 
-    /// Time passes for the thread that runs.
+    /// Time passes for the thread that runs. What that comes to is not left on the stack of the caller, where it would be different in each round of a loop.
+    #[inline(never)]
     pub fn pass(&mut self, duration: std::time::Duration) {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.has_time_passed |= nanos > 0;
         let clock = &mut self.running_thread().clock;
         *clock = clock.saturating_add(nanos);
+    }
+
+    /// The thread that runs is done with what it has written in the event at hand: whoever sees that is not behind its clock.
+    pub fn note_time(&mut self, object: u32) {
+        if self.has_time_passed && !self.is_ending {
+            let clock = self.running_thread().clock;
+            let written = &mut clock_of(&mut self.clocks, object)[0];
+            *written = clock.max(*written);
+        }
     }
 
     /// A thread has done something with these objects: its clock is not behind what happened before.

@@ -72,6 +72,7 @@ impl Runtime {
         self.has_time_passed = false;
         (self.event, self.lived) = (NONE, 0);
         self.failure = None;
+        (self.skipped, self.idled) = (None, 0);
         for process in 0..self.mains.len() {
             let number = self.population.names.root(process);
             self.create(number, (NONE, process as u32), None, &[], None);
@@ -96,22 +97,24 @@ impl Runtime {
 
     /// Lets the threads live through the run, unless they have.
     pub fn live(&mut self) -> Result<(), Error> {
-        if self.lived == self.log.len() {
-            return Ok(());
-        }
-        if self.lived > self.log.len() {
-            self.start_again();
-        }
-        self.is_repeating = true;
-        while self.lived < self.log.len() && self.error.is_none() {
-            let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
-            match self.pending_of(thread) {
-                Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
-                other => self.diverged(thread, &op, other),
+        while self.lived != self.log.len() || self.is_spoilt {
+            if self.lived > self.log.len() || std::mem::take(&mut self.is_spoilt) {
+                self.start_again();
+            }
+            self.is_repeating = true;
+            while self.lived < self.log.len() && self.error.is_none() && !self.is_spoilt {
+                let Entry { thread, alternative, op, .. } = self.log.entries[self.lived];
+                match self.pending_of(thread) {
+                    Some(pending) if pending.is_same(&op) => self.go_on(thread, alternative),
+                    other => self.diverged(thread, &op, other),
+                }
+            }
+            self.is_repeating = false;
+            if let Some(error) = &self.error {
+                return Err(error.clone());
             }
         }
-        self.is_repeating = false;
-        self.error.clone().map_or(Ok(()), Err)
+        Ok(())
     }
 
     pub(super) fn pending_of(&self, thread: u32) -> Option<Op> {
@@ -173,6 +176,10 @@ impl Runtime {
             }
         }
         self.go_on(thread, alternative);
+        if self.is_spoilt {
+            // If that goes wrong, it is said.
+            let _ = self.live();
+        }
     }
 
     /// The next event of the log is one of this thread.
@@ -180,6 +187,7 @@ impl Runtime {
     pub(super) fn begin_event(&mut self, thread: u32, alternative: u32) {
         self.event = self.lived as u32;
         self.alternative = alternative;
+        self.idled = 0;
         self.lived += 1;
         if self.has_time_passed {
             self.tick(thread, self.log.entries[self.event as usize].footprint);
@@ -260,6 +268,7 @@ impl Runtime {
         let Some(fiber) = &mut thread.fiber else { return };
         let fiber: *mut Fiber = &raw mut **fiber;
         thread.pending = None;
+        thread.runs = true;
         let outer = std::mem::replace(&mut self.running, number);
         let this: *mut Runtime = self;
         let before = CURRENT.replace(this);
@@ -268,8 +277,10 @@ impl Runtime {
         CURRENT.set(before);
         // Safety: the threads have stopped, and `this` is `self`.
         let this = unsafe { &mut *this };
+        debug_assert!(this.trial.is_none(), "what is tried out is concluded");
         this.running = outer;
         let thread = &mut this.population.threads[number as usize];
+        thread.runs = false;
         if thread.has_ended {
             this.idle.extend(thread.fiber.take());
             if !this.is_ending {
@@ -291,13 +302,20 @@ impl Runtime {
         self.is_ending = false;
     }
 
-    /// Ends a thread: what it has on its stack is dropped, unless the run went wrong.
+    /// Ends a thread: what it has on its stack is dropped, unless the run went wrong. If another one panics meanwhile, the run is not over, but this
+    /// thread is.
     pub(super) fn end_thread(&mut self, number: u32, is_broken: bool) {
+        if self.population.threads[number as usize].runs {
+            // It is ending, and needs this one to end first.
+            return;
+        }
+        let was_ending = std::mem::replace(&mut self.is_ending, true);
         for _ in 0..MAX_CAUGHT {
             let thread = &mut self.population.threads[number as usize];
             if thread.fiber.is_none() || !thread.has_begun || is_broken {
                 break;
             }
+            thread.ends_inside = std::thread::panicking();
             self.resume(number);
         }
         let thread = &mut self.population.threads[number as usize];
@@ -308,15 +326,29 @@ impl Runtime {
             fiber => self.idle.extend(fiber),
         }
         self.population.threads[number as usize].job = None;
+        self.is_ending = was_ending;
     }
 
-    /// While threads are ending, one of them needs what another one has: that one ends first.
-    pub fn end_holder(&mut self, object: u32) {
+    /// While threads are ending, one of them needs what others have: those end first.
+    pub fn end_holders(&mut self, object: u32) {
         let taken = |entry: &&Entry| entry.op.object == object && entry.released == NONE;
-        let holder = self.log.entries.iter().rev().find(taken).map(|entry| entry.thread);
-        if let Some(holder) = holder.filter(|&holder| holder != self.running) {
+        let entries = self.log.entries.iter().rev().filter(taken);
+        let mut holders: Vec<u32> = entries.map(|entry| entry.thread).collect();
+        holders.dedup();
+        holders.retain(|&holder| !self.is_borrowed(holder));
+        for holder in holders {
             self.end_thread(holder, false);
         }
+    }
+
+    /// Whether one that runs may borrow from the stack of a thread, which must stay then.
+    fn is_borrowed(&self, thread: u32) -> bool {
+        let threads = &self.population.threads;
+        let parent = |&thread: &u32| Some(threads[thread as usize].parent).filter(|&it| it != NONE);
+        self.scopes.iter().any(|&(_, scoped)| {
+            threads[scoped as usize].runs
+                && std::iter::successors(Some(scoped), parent).any(|it| it == thread)
+        })
     }
 
     #[cold]

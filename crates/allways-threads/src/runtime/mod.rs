@@ -37,15 +37,18 @@ use op::{Kind, NONE, Op};
 use rules::{Known, Look, Rules, Touching};
 use std::any::Any;
 use std::cell::Cell;
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
 use thread::Thread;
-pub(crate) use thread::{Sleeper, Waits};
+pub(crate) use thread::{Inside, Sleeper, Waits};
 
 /// So often a thread may catch what ends it, before it is given up.
 const MAX_CAUGHT: u32 = 1_000;
+
+/// So often a thread may let others run without having done anything itself.
+const MAX_IDLED: u32 = 10_000;
 
 /// A process: what it is called, and what its main thread does.
 pub(crate) struct Main {
@@ -123,20 +126,28 @@ pub(crate) struct Runtime {
     lived: usize,
     /// Whether what happens has happened before.
     is_repeating: bool,
+    /// The thread that runs is tried out: see [`round`].
+    pub trial: Option<round::Trial>,
+    /// Something was tried out: the run has to be made again.
+    pub is_spoilt: bool,
     /// The objects of this run, in the order in which they were made.
     pub made: Vec<u32>,
     /// The threads of scopes that have not come to their ends, by where the scopes are.
     pub scopes: Vec<(usize, u32)>,
-    /// What the run has made for places that outlive it.
+    /// What the run has made for lazy values.
     kept: Vec<Kept>,
-    /// The places of lazy values, in the order in which they were needed.
-    lazies: Vec<usize>,
+    /// The lazy values, and where they were then, in the order in which they were needed.
+    lazies: Vec<(usize, usize)>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
     pub faults: Faults,
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
+    /// Where the thread that runs touched something while it panicked, which is no event. Nobody else runs until it has ended, or has caught that.
+    skipped: Option<&'static Location<'static>>,
+    /// How often others were let run in the event at hand.
+    idled: u32,
 }
 
 thread_local! {
@@ -189,6 +200,9 @@ impl Granted {
 
     /// Which message, arrival and the like it is about.
     pub fn value(self) -> u64 {
+        if let Some(trial) = current().and_then(|runtime| runtime.trial.as_ref()) {
+            return trial.value;
+        }
         let event = if self.event() == NONE { self.event_at_hand() } else { self.event() };
         let entry = current().and_then(|runtime| runtime.log.entries.get(event as usize));
         entry.map_or(0, |entry| entry.value)
@@ -206,17 +220,21 @@ pub(crate) fn access(op: Op) -> Granted {
 /// The same for one that has gone round [since](round::since) an event.
 pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let Some(runtime) = current() else { outside(&op) };
-    if runtime.is_ending || std::thread::panicking() {
-        return runtime.access_at_the_end();
+    if runtime.is_ending || runtime.skipped.is_some() || std::thread::panicking() {
+        return runtime.access_at_the_end(op.at);
+    }
+    // What is tried out has not happened.
+    if runtime.trial.is_some() {
+        return access_on_trial(&op);
     }
     if since != NONE {
         let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
         if !decide(spin) {
-            return runtime.access_at_the_end();
+            return runtime.access_at_the_end(op.at);
         }
     }
     if !decide(op) {
-        return runtime.access_at_the_end();
+        return runtime.access_at_the_end(op.at);
     }
     let Some(runtime) = current() else { outside(&op) };
     let entry = &runtime.log.entries[runtime.event as usize];
@@ -226,6 +244,25 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
     let has_nothing = only_reads && (entry.op.kind == Kind::Load || !entry.succeeded);
     let event = if has_nothing { NONE } else { runtime.event };
     Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(event))
+}
+
+/// The same for one that is tried out.
+#[cold]
+fn access_on_trial(op: &Op) -> Granted {
+    let known = current().and_then(|runtime| runtime.trial.as_ref()?.goes_round);
+    if let Some(goes_round) = known {
+        round::conclude(goes_round);
+    }
+    match round::read_silently(op) {
+        Some((succeeded, _)) => {
+            let succeeded = if succeeded { Granted::SUCCEEDED } else { 0 };
+            Granted(succeeded | u64::from(NONE))
+        }
+        None => {
+            round::conclude(false);
+            Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
+        }
+    }
 }
 
 /// The thread that runs is about to do something: says whether it has, or is to end.
@@ -252,17 +289,39 @@ fn stop(stop: Stop) -> bool {
 /// not if the thread is to end.
 pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
     let Some(runtime) = current() else { return false };
-    if runtime.is_cleaning_up() {
-        runtime.access_at_the_end();
+    if runtime.skipped.is_some() || runtime.is_cleaning_up() {
+        runtime.access_at_the_end(at);
+        return false;
+    }
+    if runtime.trial.is_some() {
+        round::conclude(false);
         return false;
     }
     let thread = runtime.running_thread();
     (thread.waits, thread.waits_at) = (waits, Some(at));
     let has_come = stop(thread.stop);
     if !has_come && let Some(runtime) = current() {
-        runtime.access_at_the_end();
+        runtime.access_at_the_end(at);
     }
     has_come
+}
+
+/// The thread that runs has done what it was to do.
+fn say_end() {
+    if let Some(runtime) = current() {
+        runtime.refuse_to_go_on();
+    }
+    // What is dropped may use what was not yet.
+    while let Some(local) = current().and_then(|runtime| runtime.running_thread().take_local()) {
+        drop(local);
+    }
+    let Some(runtime) = current() else { return };
+    runtime.running_thread().has_lost_locals = true;
+    if runtime.population.names.is_watched(runtime.running) {
+        let object = runtime.population.names.own(runtime.running, Own::End);
+        let at = Location::caller();
+        access(Op { kind: Kind::Store, object, argument: 0, at });
+    }
 }
 
 #[cold]
@@ -275,6 +334,7 @@ fn outside(op: &Op) -> ! {
 
 impl Runtime {
     pub fn new(mains: Arc<[Arc<Main>]>, stack_size: usize, register: Arc<Register>) -> Self {
+        crate::handle::begin_to_look();
         Runtime {
             mains,
             epoch: 0,
@@ -300,6 +360,8 @@ impl Runtime {
             is_plain: false,
             lived: usize::MAX,
             is_repeating: false,
+            trial: None,
+            is_spoilt: false,
             made: Vec::new(),
             scopes: Vec::new(),
             kept: Vec::new(),
@@ -308,6 +370,8 @@ impl Runtime {
             faults: Faults::default(),
             clocks: Vec::new(),
             has_time_passed: false,
+            skipped: None,
+            idled: 0,
         }
     }
 
@@ -375,14 +439,118 @@ impl Runtime {
         Some(if spins { next.op.argument as u32 } else { NONE })
     }
 
-    /// An access of a thread that is to end, or panics.
+    /// An access of a thread that is to end, panics, or has caught a panic during which it did what is no event.
     #[cold]
-    fn access_at_the_end(&mut self) -> Granted {
-        if !std::thread::panicking() {
-            // It was stopped, or has caught what ends it.
-            resume_unwind(Box::new(Ending));
+    fn access_at_the_end(&mut self, at: &'static Location<'static>) -> Granted {
+        if !self.skips(at) {
+            self.refuse_to_go_on();
+        }
+        let thread = self.running_thread();
+        // It was stopped, or has caught what ends it. If it is another one that panics, it cannot be seen whether this one has; so it is told once.
+        if !std::thread::panicking() || thread.ends_inside && thread.told_to_end == 0 {
+            self.end_running();
         }
         Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
+    }
+
+    /// The thread that runs stops here for good: it ends with the run.
+    pub fn give_up_here(&mut self) {
+        let its = self.running_thread().stop;
+        stop(its);
+        if let Some(runtime) = current() {
+            runtime.end_running();
+        }
+    }
+
+    /// The thread that runs ends here. If it does not want to, it stops for ever.
+    #[cold]
+    fn end_running(&mut self) -> ! {
+        let thread = self.running_thread();
+        thread.told_to_end += 1;
+        if thread.told_to_end > MAX_CAUGHT {
+            let here = thread.stop;
+            loop {
+                stop(here);
+            }
+        }
+        resume_unwind(Box::new(Ending));
+    }
+
+    /// Whether what others can see is touched without an event, since threads are ending, or the one that runs panics. If it catches that, the check
+    /// cannot go on: threads do not switch while one of them panics, so nobody could have come in between.
+    pub fn skips(&mut self, at: &'static Location<'static>) -> bool {
+        if self.is_ending {
+            return true;
+        }
+        if !std::thread::panicking() {
+            return false;
+        }
+        self.skipped.get_or_insert(at);
+        true
+    }
+
+    /// The same for what an event took, where giving it back is an event.
+    pub fn skips_release(&mut self, taken: u32) -> bool {
+        match self.log.entries.get(taken as usize) {
+            Some(entry) if !self.is_ending => self.skips(entry.op.at),
+            _ => self.is_cleaning_up(),
+        }
+    }
+
+    /// The thread that runs has caught a panic during which it touched what others can see: the check ends here.
+    #[cold]
+    fn refuse_to_go_on(&mut self) {
+        if self.skipped.is_some() && self.trial.is_some() {
+            round::conclude(false);
+        }
+        if let Some(at) = self.skipped.filter(|_| !self.is_ending) {
+            let name = self.thread_name(self.running);
+            self.error.get_or_insert(Error::System(format!(
+                "{at}: thread `{name}` went on after a panic during which it touched what others can see (it dropped a guard, a sender or the like), and that cannot be checked"
+            )));
+            self.end_running();
+        }
+    }
+
+    /// The thread that runs lets others run. Who does that for ever, and nothing else, waits for what never comes.
+    pub fn idle(&mut self, at: &'static Location<'static>) {
+        if round::count(&mut self.idled, MAX_IDLED) {
+            self.refuse_to_idle(at);
+        }
+    }
+
+    #[cold]
+    fn refuse_to_idle(&mut self, at: &'static Location<'static>) {
+        self.idled = 0;
+        if std::thread::panicking() {
+            return;
+        }
+        if self.trial.is_some() {
+            round::conclude(false);
+        }
+        if !self.is_ending {
+            let name = self.thread_name(self.running);
+            self.error.get_or_insert(Error::System(format!(
+                "{at}: thread `{name}` goes round and round without touching anything that a check can see: time passes only where somebody waits or sleeps, and how many share an Arc of std is not seen"
+            )));
+        }
+        self.end_running();
+    }
+
+    /// The thread that runs uses something that was made outside of the check: the check ends here.
+    #[cold]
+    pub fn refuse(&mut self, at: &'static Location<'static>) {
+        if self.is_cleaning_up() {
+            return;
+        }
+        if self.trial.is_some() {
+            round::conclude(false);
+        }
+        let name = self.thread_name(self.running);
+        self.error.get_or_insert(Error::System(format!(
+            "{at}: thread `{name}` uses something of allways_threads that was made outside of the check, where nobody sees who comes first; make it inside of the closure that is checked"
+        )));
+        self.end_running();
     }
 
     /// Whether threads are ending, or the one that runs panics.
@@ -403,9 +571,11 @@ impl Runtime {
     #[inline]
     pub fn release(&mut self, taken: u32) {
         // What threads give back that are ended belongs to no run any more; the log is that of another.
-        if self.is_ending {
+        if self.is_ending || self.trial.is_some() {
             return;
         }
+        let thread = &mut self.population.threads[self.running as usize];
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let thread = &self.population.threads[self.running as usize];
         if self.has_time_passed {
             // Whoever takes it comes after that.
@@ -490,6 +660,7 @@ impl Runtime {
         let thread = &mut self.population.threads[parent as usize];
         // Whoever does so is not where it was.
         thread.rounds.clear();
+        thread.inside.iter_mut().for_each(|inside| inside.lets_in = true);
         let (index, process) = (thread.children, thread.process);
         thread.children += 1;
         let child = self.population.names.child(parent, index);
@@ -511,39 +682,34 @@ impl Runtime {
         let job = thread.job.take();
         let process = thread.process as usize;
         let main = job.is_none().then(|| Arc::clone(&self.mains[process]));
-        let ended = quietly(|| {
+        let run = || {
             match (&job, &main) {
                 (Some(job), _) => job.run(),
                 (None, Some(main)) => (main.body)(),
                 (None, None) => {}
             }
-            if let Some(runtime) = current() {
-                runtime.say_end();
-            }
+            say_end();
+        };
+        let ended = quietly(|| match catch_unwind(AssertUnwindSafe(run)) {
+            // If another one panics meanwhile, what that said is kept.
+            Err(why) if why.is::<Ending>() && current().is_some_and(|it| it.is_ending) => {}
+            Err(why) => resume_unwind(why),
+            Ok(()) => {}
         });
         drop((job, main));
         let Some(runtime) = current() else { return false };
+        // If it was tried out, its end, or its panic, is none of this run.
         if let Err(message) = ended
+            && !round::end_trial(false)
             && !runtime.is_ending
         {
             runtime.fail(Cause::Panic, message);
+            runtime.skipped = None;
         }
+        round::end_trial(false);
+        let Some(runtime) = current() else { return false };
         runtime.running_thread().has_ended = true;
         true
-    }
-
-    /// The thread that runs has done what it was to do.
-    fn say_end(&mut self) {
-        let thread = self.running_thread();
-        let locals = std::mem::take(&mut thread.locals);
-        thread.has_lost_locals = true;
-        drop(locals);
-        let Some(runtime) = current() else { return };
-        if runtime.population.names.is_watched(runtime.running) {
-            let object = runtime.population.names.own(runtime.running, Own::End);
-            let at = Location::caller();
-            access(Op { kind: Kind::Store, object, argument: 0, at });
-        }
     }
 
     /// What a thread is called.

@@ -273,14 +273,20 @@ impl Names {
         }
     }
 
-    /// Whether a thread is where it was, after what has happened to it: as whoever looked first has found.
-    pub fn is_round(&self, past: u64, found: bool) -> bool {
+    /// Whether a thread goes round, after what has happened to it, if that is known.
+    pub fn known_round(&self, past: u64) -> Option<bool> {
         // Nobody panics while it is locked.
+        let rounds = self.register.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever cannot be told apart from others is taken to go on.
+        rounds.get(&past).copied().or((rounds.len() >= MOST_ROUNDS).then_some(false))
+    }
+
+    /// Notes it. Whoever found out first is right.
+    pub fn add_round(&self, past: u64, goes_round: bool) {
         let mut rounds = self.register.rounds.lock().unwrap_or_else(PoisonError::into_inner);
-        if rounds.len() >= MOST_ROUNDS {
-            return rounds.get(&past).copied().unwrap_or(found);
+        if rounds.len() < MOST_ROUNDS {
+            rounds.entry(past).or_insert(goes_round);
         }
-        *rounds.entry(past).or_insert(found)
     }
 
     /// How manieth child of its parent a thread is.

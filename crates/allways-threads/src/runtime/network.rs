@@ -36,9 +36,10 @@ impl Runtime {
         self.population.threads[self.running as usize].process
     }
 
-    /// Whether the thread that runs binds addresses before anything happens.
+    /// Whether the thread that runs binds addresses before anything happens. Of a process it is the main thread: between others, it matters who comes first.
     pub fn binds_without_event(&self) -> bool {
-        self.faults.binds_first && self.event == NONE
+        let parent = self.population.threads[self.running as usize].parent;
+        self.faults.binds_first && self.event == NONE && parent == NONE
     }
 
     /// Gives an object a name of its own.

@@ -33,7 +33,7 @@ pub(crate) struct User {
 /// How something is dropped.
 type Free = unsafe fn(*mut ());
 
-/// What a run has made for a place: where, what, and how it is dropped.
+/// What a run has made for a lazy value: which, what, and how it is dropped.
 pub(super) type Kept = (usize, *mut (), unsafe fn(*mut ()));
 
 impl Runtime {
@@ -90,7 +90,7 @@ impl Runtime {
     /// The value of an atomic after the event at hand.
     #[inline]
     pub fn report(&mut self, value: u64) {
-        if self.is_ending {
+        if self.is_cleaning_up() || self.trial.is_some() {
             return;
         }
         if let Some(entry) = self.log.entries.get_mut(self.event as usize) {
@@ -112,28 +112,29 @@ impl Runtime {
         self.make(what, at.unwrap_or_else(|| Location::caller()), None)
     }
 
-    /// The object that stands for a lazy value at a place, and which of all it is that have this object.
+    /// The object that stands for a lazy value that is at a place, and which of all it is that have this object.
     ///
     /// If all of them outlive the run, each has its own. Otherwise they have one in common, since the place says nothing in another run.
-    pub fn lazy(&mut self, place: usize, at: &'static Location<'static>) -> (u32, u64) {
-        let which = self.lazies.iter().position(|&other| other == place);
+    pub fn lazy(&mut self, id: usize, place: usize, at: &'static Location<'static>) -> (u32, u64) {
+        let which = self.lazies.iter().position(|&(other, _)| other == id);
         let which = which.unwrap_or_else(|| {
-            self.lazies.push(place);
+            self.lazies.push((id, place));
             self.lazies.len() - 1
         });
-        match self.population.names.lazies() {
-            Some(object) => (self.made_as(object, "lazy value", at), which as u64),
-            None => (self.made_at(Site::Static(place), "lazy value", at), 0),
+        if let Some(object) = self.population.names.lazies() {
+            return (self.made_as(object, "lazy value", at), which as u64);
         }
+        // It may have been somewhere else when it was first needed, and others there before it.
+        let place = self.lazies[which].1;
+        let before = self.lazies[..which].iter().filter(|&&(_, other)| other == place).count();
+        (self.made_at(Site::Static(place), "lazy value", at), before as u64)
     }
 
     /// A lazy value does not outlive the run: what was kept for it, if it was made, and what drops that.
-    pub fn drop_lazy(&mut self, place: usize) -> Option<(*mut (), Free)> {
-        let which = self.lazies.iter().position(|&other| other == place)?;
+    pub fn drop_lazy(&mut self, id: usize) -> Option<(*mut (), Free)> {
+        self.lazies.iter().find(|&&(other, _)| other == id)?;
         self.population.names.move_lazies();
-        // There is nothing at this place now, and another one may come to it.
-        self.lazies[which] = 0;
-        let kept = self.kept.iter().position(|(other, ..)| *other == place)?;
+        let kept = self.kept.iter().position(|(other, ..)| *other == id)?;
         let (_, value, free) = self.kept.swap_remove(kept);
         let is_broken = self.is_ending && (self.failure.is_some() || self.error.is_some());
         (!is_broken).then_some((value, free))
@@ -165,18 +166,18 @@ impl Runtime {
         object
     }
 
-    /// Keeps a value for a place until the run is over.
+    /// Keeps what was made for a lazy value until the run is over.
     ///
     /// # Safety
     ///
     /// `free` must be able to drop it.
-    pub unsafe fn keep(&mut self, place: usize, value: *mut (), free: unsafe fn(*mut ())) {
-        self.kept.push((place, value, free));
+    pub unsafe fn keep(&mut self, id: usize, value: *mut (), free: unsafe fn(*mut ())) {
+        self.kept.push((id, value, free));
     }
 
-    /// What was kept for a place.
-    pub fn kept(&self, place: usize) -> Option<*mut ()> {
-        self.kept.iter().find(|(other, ..)| *other == place).map(|(_, value, _)| *value)
+    /// What was kept for a lazy value.
+    pub fn kept(&self, id: usize) -> Option<*mut ()> {
+        self.kept.iter().find(|(other, ..)| *other == id).map(|(_, value, _)| *value)
     }
 
     pub(super) fn free_kept(&mut self, is_broken: bool) {

@@ -20,6 +20,10 @@ pub(crate) enum Kind {
     RaceRead,
     /// Writes a cell that nobody may access meanwhile.
     RaceWrite,
+    /// Has read such a cell, where others may have come in between.
+    RaceReadEnd,
+    /// Has written such a cell, where others may have come in between.
+    RaceWriteEnd,
     /// Takes a mutex.
     Lock,
     /// Takes a mutex if it is free.
@@ -117,6 +121,15 @@ impl Kind {
     /// Whether it takes a mutex, if it succeeds.
     pub fn takes(self) -> bool {
         matches!(self, Kind::Lock | Kind::TryLock)
+    }
+
+    /// Whether it accesses a cell that others must not access meanwhile, and if so, whether it writes.
+    pub fn races(self) -> Option<bool> {
+        match self {
+            Kind::RaceRead | Kind::RaceReadEnd => Some(false),
+            Kind::RaceWrite | Kind::RaceWriteEnd => Some(true),
+            _ => None,
+        }
     }
 
     /// Whether it sends a message, if it succeeds.

@@ -5,8 +5,11 @@
 //! nothing of what it read has changed it will be there again. So it is held: to let it go on earlier adds nothing
 //! but more of the same. That it waits for some time on the way changes nothing, unless it looks at its clock. A loop that counts how often it has tried is not the same from round to round, and is not held.
 //!
-//! What a thread has in the heap, and nobody else sees, is not compared: a loop that counts there, and only there, is taken for one
-//! that does not. (What is in variables of the thread itself, [`thread_local!`](crate::thread_local), is, without what that points to.)
+//! What a thread has in the heap, and nobody else sees, is not compared. (What is in variables of the thread itself, [`thread_local!`](crate::thread_local), is, without
+//! what that points to.) So it is *tried out* whether a thread that seems to be where it was goes round for ever: nobody else runs, and it goes on with what
+//! it reads as it is, so many rounds ([`ROUNDS`]), each of which must find it where it was, with nothing but reads in between. Then the run is made again up to
+//! there, since what has happened has not happened; and the thread is held, or it is not. A loop that counts in the heap, or has there what it
+//! has read, comes to something else when it is tried out, unless it takes more rounds than that.
 //!
 //! A stack has words on it that nobody needs any more, and they may be other ones when the same run is made again. What a thread does next
 //! must depend on what has happened to it alone, so it is remembered where it was found to be where it was, and where not.
@@ -14,6 +17,7 @@
 use super::current;
 use super::log::Entry;
 use super::op::{Kind, NONE, Op};
+use super::rules::Look;
 use allways::machine::Footprints;
 use std::any::Any;
 use std::panic::Location;
@@ -167,6 +171,32 @@ extern "sysv64" fn reads_again() -> bool {
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn sweep() {}
 
+/// Counts one more, and says whether that is more than so many. The number is never on the stack, where it would be another one in each round.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn count(times: &mut u32, most: u32) -> bool {
+    let is_more: u8;
+    // Safety: it changes the number, and nothing else.
+    unsafe {
+        std::arch::asm!(
+            "inc dword ptr [{times}]",
+            "cmp dword ptr [{times}], {most:e}",
+            "seta {is_more}",
+            times = in(reg) times,
+            most = in(reg) most,
+            is_more = lateout(reg_byte) is_more,
+            options(nostack),
+        );
+    }
+    is_more != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn count(times: &mut u32, most: u32) -> bool {
+    *times += 1;
+    *times > most
+}
+
 /// So many words are cleared.
 #[cfg(target_arch = "x86_64")]
 const SWEPT: usize = 256;
@@ -185,26 +215,125 @@ extern "sysv64" fn look(
         return NONE;
     }
     let known = runtime.next_spin(at);
+    let is_tried_out = runtime.trial.is_some();
     let thread = runtime.running_thread();
     let base = thread.stop.base();
     let reads_again = thread.rounds.last(object, kind, at).is_some();
     thread.rounds.reads_again = reads_again;
     let Some(read) = thread.rounds.last(object, kind, at) else { return NONE };
+    let event = read.event;
     // Safety: registers and stack are there from `from` to where the fiber of the thread that runs begins.
     let mut now = unsafe { hash(from, base) };
     for (_, local) in &thread.locals {
         now = now.rotate_left(5) ^ hash_local(&**local);
     }
+    if is_tried_out {
+        try_out((object, kind, at), now);
+        return NONE;
+    }
     let is_same = read.stack.replace(now) == Some(now);
-    let event = read.event;
     // A run that is repeated goes as it went, whatever the stack looks like.
-    known.unwrap_or_else(|| {
-        let past = runtime.past();
-        match runtime.population.names.is_round(past, is_same) {
-            true => event,
-            false => NONE,
+    if let Some(known) = known {
+        return known;
+    }
+    let past = runtime.past();
+    match runtime.population.names.known_round(past) {
+        Some(true) => event,
+        Some(false) => NONE,
+        None if runtime.is_spoilt => NONE,
+        None if !is_same => {
+            runtime.population.names.add_round(past, false);
+            NONE
         }
-    })
+        None => {
+            let site = (object, kind, at);
+            let (rounds, reads, value, goes_round) = (0, 0, 0, None);
+            runtime.trial =
+                Some(Trial { past, site, stack: now, rounds, reads, value, goes_round });
+            NONE
+        }
+    }
+}
+
+/// What is read, and where.
+type Site = (u32, Kind, &'static Location<'static>);
+
+/// So many rounds are tried out.
+const ROUNDS: u32 = 128;
+
+/// So many reads are, until there is a round.
+const READS: u32 = 64 * ROUNDS;
+
+/// A thread that seems to be where it was is being tried out.
+pub(crate) struct Trial {
+    /// What has happened to it.
+    past: u64,
+    /// Where it seems to go round, and what its stack is there.
+    site: Site,
+    stack: u64,
+    rounds: u32,
+    reads: u32,
+    /// What the last read was about.
+    pub value: u64,
+    /// Whether it goes round, once that is known.
+    pub goes_round: Option<bool>,
+}
+
+/// A thread that is tried out is about to read something again.
+#[cfg(target_arch = "x86_64")]
+fn try_out(site: Site, stack: u64) {
+    let Some(trial) = current().and_then(|runtime| runtime.trial.as_mut()) else { return };
+    let (object, kind, at) = trial.site;
+    if (object, kind) != (site.0, site.1) || !std::ptr::eq(at, site.2) {
+        return;
+    }
+    trial.rounds += 1;
+    // Nothing unwinds through here: the access that comes next concludes.
+    if trial.stack != stack {
+        trial.goes_round = Some(false);
+    } else if trial.rounds > ROUNDS {
+        trial.goes_round = Some(true);
+    }
+}
+
+/// A thread that is tried out does something: if that is a read, it has it, and nothing has happened.
+pub(crate) fn read_silently(op: &Op) -> Option<(bool, u64)> {
+    let runtime = current()?;
+    let running = runtime.running();
+    let look = runtime.rules(&[]).look(running, op);
+    let read = match look {
+        Look::Can(can) if may_only_read(op.kind) && can.alternatives == 1 => {
+            let writes = runtime.touching.footprints.writes(can.footprint);
+            let only_reads = writes.is_empty() && (op.kind == Kind::Load || !can.succeeds);
+            only_reads.then_some((can.succeeds, can.value))
+        }
+        _ => None,
+    };
+    let trial = runtime.trial.as_mut()?;
+    trial.reads += 1;
+    if let Some((_, value)) = read {
+        trial.value = value;
+    }
+    read.filter(|_| trial.reads <= READS)
+}
+
+/// The thread that runs was tried out: whether it goes round. It goes on in no run.
+#[cold]
+pub(crate) fn conclude(goes_round: bool) {
+    if end_trial(goes_round)
+        && let Some(runtime) = current()
+    {
+        runtime.give_up_here();
+    }
+}
+
+/// The same for one that has come to its end. Says whether it was tried out.
+pub(crate) fn end_trial(goes_round: bool) -> bool {
+    let Some(runtime) = current() else { return false };
+    let Some(trial) = runtime.trial.take() else { return false };
+    runtime.population.names.add_round(trial.past, goes_round);
+    runtime.is_spoilt = true;
+    true
 }
 
 /// A hash of what a thread has for itself, without what that points to.

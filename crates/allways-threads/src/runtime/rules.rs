@@ -4,10 +4,13 @@
 //! [log](super::log). What an access *touches* is what decides about its result and what it decides about others:
 //!
 //! - Reads of an atomic commute. An exchange that fails is a read.
+//! - A cell that must not be accessed at the same time is read or written when somebody begins to, and again when that ends, if others may have come
+//!   in between.
 //! - Taking a mutex writes it. Giving it back touches nothing: whoever takes it next comes after that event, since it was
 //!   *released* by it, and nobody can tell the difference between a mutex that is about to be given back and one that was.
 //!   That is not so for mutexes that somebody tries to take: there it is a step of its own that writes it.
-//! - Readers of a lock read it, when they take it and when they give it back; writers write it, and also those who try to be.
+//! - Readers of a lock read it, when they take it and when they give it back, and write a part of it that is their own; writers write it. Those who try
+//!   in vain read it. If it is readers who keep a writer out, that is known from their parts, one after the other, up to the first who has it.
 //! - Beginning to wait for a condition writes it, so does notifying somebody; notifying nobody reads it. Going
 //!   on after that is no event: what comes next in that thread needs the notification.
 //! - Sends into a channel are ordered among themselves, and so are receives; a send and a receive touch the same place of the channel if it
@@ -145,16 +148,18 @@ impl<K: Known> Rules<'_, K> {
     pub fn look(&mut self, thread: u32, op: &Op) -> Look {
         let object = op.object;
         match op.kind {
-            Kind::Load | Kind::RaceRead => self.reads(object),
-            Kind::Store | Kind::Swap | Kind::RaceWrite => self.writes(object),
+            Kind::Load | Kind::RaceRead | Kind::RaceReadEnd => self.reads(object),
+            Kind::Store | Kind::Swap | Kind::RaceWrite | Kind::RaceWriteEnd => self.writes(object),
             Kind::Unpark => self.reads(object),
             Kind::Exchange => self.exchange(op),
             Kind::Lock | Kind::TryLock => self.lock(op),
             Kind::Unlock | Kind::EndWrite | Kind::OnceDone | Kind::DropSender => {
                 self.writes(object)
             }
-            Kind::EndRead => self.reads(object),
-            Kind::Read | Kind::TryRead | Kind::Write | Kind::TryWrite => self.shared_lock(op),
+            Kind::EndRead => self.reads_shared(thread, object),
+            Kind::Read | Kind::TryRead | Kind::Write | Kind::TryWrite => {
+                self.shared_lock(thread, op)
+            }
             Kind::Wait => self.wait(op),
             Kind::WokenOrLate => self.woken(op),
             Kind::NotifyOne | Kind::NotifyAll => self.notify(op),
@@ -247,33 +252,44 @@ impl<K: Known> Rules<'_, K> {
         }
     }
 
-    fn shared_lock(&mut self, op: &Op) -> Look {
+    /// A reader takes a lock, or gives it back.
+    fn reads_shared(&mut self, thread: u32, object: u32) -> Look {
+        let own = self.known.part(object, u64::from(thread));
+        can(simple(self.touching.footprints.intern(&[own], &[object])))
+    }
+
+    fn shared_lock(&mut self, thread: u32, op: &Op) -> Look {
         let writes = matches!(op.kind, Kind::Write | Kind::TryWrite);
         let mut hindered = None;
+        // The first of the readers who have it.
+        let mut reader = None;
         for (event, entry) in self.cut.on(op.object) {
             let of_writer = matches!(entry.op.kind, Kind::Write | Kind::TryWrite);
             let of_reader = matches!(entry.op.kind, Kind::Read | Kind::TryRead);
             let holds = entry.succeeded && self.cut.released(entry).is_none();
             if holds && (of_writer || of_reader && writes) {
-                hindered = Some(event);
-                break;
+                hindered = hindered.or(Some(event));
+            }
+            if holds && of_reader {
+                reader = Some(reader.map_or(entry.thread, |first: u32| first.min(entry.thread)));
             }
             // Nobody else had it then.
             if of_writer && entry.succeeded {
                 break;
             }
         }
-        let tries = matches!(op.kind, Kind::TryRead | Kind::TryWrite);
         match hindered {
-            Some(event) if !tries => Look::Hindered(event),
-            _ => {
-                // One who tries to write touches it also in vain: readers who give it back only read it.
-                let footprint = match writes {
-                    true => self.touching.write(op.object),
-                    false => self.touching.read(op.object),
-                };
-                can(Can { succeeds: hindered.is_none(), ..simple(footprint) })
+            Some(event) if matches!(op.kind, Kind::Read | Kind::Write) => Look::Hindered(event),
+            Some(_) => {
+                let mut touched = vec![op.object];
+                for thread in reader.iter().flat_map(|&first| 0..=first) {
+                    touched.push(self.known.part(op.object, u64::from(thread)));
+                }
+                let footprint = self.touching.footprints.intern(&[], &touched);
+                can(Can { succeeds: false, ..simple(footprint) })
             }
+            None if writes => self.writes(op.object),
+            None => self.reads_shared(thread, op.object),
         }
     }
 

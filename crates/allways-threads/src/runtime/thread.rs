@@ -39,6 +39,14 @@ pub(crate) struct Sleeper {
     pub is_awaited: bool,
 }
 
+/// An access to a cell that is not over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    pub op: Op,
+    /// Whether the thread has given something back meanwhile, or spawned another.
+    pub lets_in: bool,
+}
+
 /// A thread, as far as it is there.
 pub(crate) struct Thread {
     /// Whether it is one of this run.
@@ -61,8 +69,13 @@ pub(crate) struct Thread {
     pub rounds: Rounds,
     /// What it is about to do.
     pub pending: Option<Op>,
+    /// The cells that it accesses, which others must not access meanwhile.
+    pub inside: Vec<Inside>,
     /// What it keeps for itself, by the address of its key.
     pub locals: Vec<(usize, Box<dyn Any>)>,
+    /// The keys of those that have to be dropped, in the order in which they were made, and of those that were.
+    pub droppable: Vec<usize>,
+    pub dropped: Vec<usize>,
     pub has_lost_locals: bool,
     /// In nanoseconds.
     pub clock: u64,
@@ -80,6 +93,12 @@ pub(crate) struct Thread {
     pub fiber: Option<Box<Fiber>>,
     /// What stops it.
     pub stop: Stop,
+    /// Whether it runs, or has resumed another one that does.
+    pub runs: bool,
+    /// Whether another one panics while it ends.
+    pub ends_inside: bool,
+    /// How often it was told to end.
+    pub told_to_end: u32,
 }
 
 impl Default for Thread {
@@ -99,7 +118,10 @@ impl Default for Thread {
             is_joined: false,
             rounds: Rounds::default(),
             pending: None,
+            inside: Vec::new(),
             locals: Vec::new(),
+            droppable: Vec::new(),
+            dropped: Vec::new(),
             has_lost_locals: false,
             clock: 0,
             role: Role::Thread,
@@ -110,11 +132,31 @@ impl Default for Thread {
             has_begun: false,
             fiber: None,
             stop: Stop::NOWHERE,
+            runs: false,
+            ends_inside: false,
+            told_to_end: 0,
         }
     }
 }
 
 impl Thread {
+    /// Keeps a value for itself.
+    pub fn keep_local<T: 'static>(&mut self, key: usize, value: Box<T>) {
+        if std::mem::needs_drop::<T>() {
+            self.droppable.push(key);
+        }
+        self.locals.push((key, value));
+    }
+
+    /// The value that is to be dropped next: as in `std`, the last one that was made. It cannot be accessed any more, while all others can,
+    /// and those that are made meanwhile come next.
+    pub fn take_local(&mut self) -> Option<Box<dyn Any>> {
+        let key = self.droppable.pop()?;
+        let place = self.locals.iter().position(|(other, _)| *other == key)?;
+        self.dropped.push(key);
+        Some(self.locals.remove(place).1)
+    }
+
     /// Is spawned by an event.
     pub fn begin(
         &mut self,
@@ -164,8 +206,12 @@ impl Thread {
         (self.pending, self.waits, self.name) = (None, Waits::Nothing, None);
         self.came_after.clear();
         self.rounds.clear();
+        self.inside.clear();
         self.locals.clear();
+        self.droppable.clear();
+        self.dropped.clear();
         (self.role, self.task, self.awaiting) = (Role::Thread, None, Awaiting::default());
         self.sleepers.clear();
+        (self.ends_inside, self.told_to_end) = (false, 0);
     }
 }

@@ -5,8 +5,8 @@ use crate::runtime::current;
 use crate::runtime::op::Kind;
 use std::fmt;
 use std::panic::Location;
-pub use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::SeqCst;
+pub use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Tells what is in an atomic after the event at hand.
 #[inline]
@@ -55,12 +55,19 @@ macro_rules! atomic {
             #[inline(always)]
             pub fn load(&self, order: Ordering) -> $type {
                 if self.handle.is_under_control() {
-                    self.handle.read(Kind::Load, 0, Location::caller());
-                    let value = self.inner.load(SeqCst);
-                    report(($bits)(value));
-                    return value;
+                    return self.load_in_check(Location::caller());
                 }
                 self.inner.load(order)
+            }
+
+            /// Out of the way of those who are in no check.
+            #[cold]
+            #[inline(never)]
+            fn load_in_check(&self, at: &'static Location<'static>) -> $type {
+                self.handle.read(Kind::Load, 0, at);
+                let value = self.inner.load(SeqCst);
+                report(($bits)(value));
+                value
             }
 
             #[track_caller]

@@ -1,6 +1,6 @@
 //! Channels, as in `std::sync::mpsc`.
 
-use crate::handle::Handle;
+use crate::handle::{Handle, look_out};
 use crate::runtime::op::Kind;
 use crate::runtime::{Granted, Waits, current, wait};
 use std::collections::VecDeque;
@@ -62,7 +62,11 @@ impl<T> Channel<T> {
         at: &'static Location<'static>,
     ) -> Result<(), SendError<T>> {
         let granted = self.handle.access(Kind::Send, self.capacity, at);
-        if !granted.succeeded() || granted.is_ending() {
+        if granted.is_ending() {
+            // Destructors like to unwrap this; nobody will receive it.
+            return Ok(());
+        }
+        if !granted.succeeded() {
             return Err(SendError(message));
         }
         self.queue().messages.push_back(message);
@@ -159,7 +163,7 @@ impl<T> Sending<T> {
         }
         let granted = channel.handle.read(Kind::TrySend, channel.capacity, at);
         match granted.value() {
-            _ if granted.is_ending() => Err(TrySendError::Disconnected(message)),
+            _ if granted.is_ending() => Ok(()),
             u64::MAX => Err(TrySendError::Disconnected(message)),
             _ if !granted.succeeded() => Err(TrySendError::Full(message)),
             _ => {
@@ -173,11 +177,12 @@ impl<T> Sending<T> {
 impl<T> Drop for Sending<T> {
     fn drop(&mut self) {
         if let Some(runtime) = current()
-            && !runtime.is_cleaning_up()
             && !self.is_done
         {
             let at = runtime.made_where(self.own.object());
-            self.own.access(Kind::DropSender, 0, at);
+            if !runtime.skips(at) {
+                self.own.access(Kind::DropSender, 0, at);
+            }
         }
     }
 }
@@ -238,10 +243,12 @@ pub(crate) struct Receiving<T> {
 impl<T> Drop for Receiving<T> {
     fn drop(&mut self) {
         let Some(runtime) = current() else { return };
-        if !runtime.is_cleaning_up() && !self.is_closed {
+        if !self.is_closed {
             let handle = &self.channel.handle;
             let at = runtime.made_where(handle.object());
-            handle.access(Kind::DropReceiver, 0, at);
+            if !runtime.skips(at) {
+                handle.access(Kind::DropReceiver, 0, at);
+            }
         }
         if self.channel.capacity != 0 {
             // What nobody will receive is dropped now, as `std` does; one that hands over gets it back.
@@ -307,7 +314,10 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.send(message),
+            Either::Real(real) => {
+                look_out();
+                real.send(message)
+            }
             Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
@@ -318,7 +328,10 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.send(message),
+            Either::Real(real) => {
+                look_out();
+                real.send(message)
+            }
             Either::Led(led) => led.channel.send(message, Location::caller()),
         }
     }
@@ -326,7 +339,10 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         match &self.inner {
-            Either::Real(real) => real.try_send(message),
+            Either::Real(real) => {
+                look_out();
+                real.try_send(message)
+            }
             Either::Led(led) => led.try_send(message, Location::caller()),
         }
     }
@@ -359,7 +375,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         match &self.inner {
-            Either::Real(real) => real.recv(),
+            Either::Real(real) => {
+                look_out();
+                real.recv()
+            }
             Either::Led(led) => led.channel.receive(Location::caller()).map_err(|_| RecvError),
         }
     }
@@ -367,7 +386,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.inner {
-            Either::Real(real) => real.try_recv(),
+            Either::Real(real) => {
+                look_out();
+                real.try_recv()
+            }
             Either::Led(led) => {
                 led.channel.poll(Location::caller()).map_err(|is_over| match is_over {
                     true => TryRecvError::Disconnected,
@@ -381,7 +403,10 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match &self.inner {
-            Either::Real(real) => real.recv_timeout(timeout),
+            Either::Real(real) => {
+                look_out();
+                real.recv_timeout(timeout)
+            }
             Either::Led(led) => {
                 let received = led.channel.receive_or_late(Location::caller());
                 received.map_err(|is_over| match (is_over, current()) {

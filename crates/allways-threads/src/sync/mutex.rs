@@ -112,7 +112,7 @@ impl<T: ?Sized> Mutex<T> {
     #[cold]
     fn taken_at_the_end(&self, event: u32, is_ending: bool) -> LockResult<MutexGuard<'_, T>> {
         if is_ending && let Some(runtime) = current() {
-            runtime.end_holder(self.handle.object());
+            runtime.end_holders(self.handle.object());
         }
         let guard = |inner| MutexGuard { lock: self, inner: Some(inner), taken: event };
         match self.inner.try_lock() {
@@ -208,11 +208,9 @@ impl<T: ?Sized> MutexGuard<'_, T> {
     #[cold]
     fn give_back(&mut self) {
         let Some(runtime) = current() else { return };
-        if runtime.is_cleaning_up() {
-            return runtime.release(self.taken);
-        }
         let object = self.lock.handle.object();
-        if runtime.population.names.is_tried(object) {
+        let is_tried = runtime.population.names.is_tried(object);
+        if is_tried && !runtime.skips_release(self.taken) {
             let at = runtime.log.entries[self.taken as usize].op.at;
             self.lock.handle.access(Kind::Unlock, u64::from(self.taken), at);
         } else {

@@ -7,6 +7,8 @@ use crate::runtime::{Granted, access};
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Somebody has begun what is done once: makes it, and says so. Only then may it be put where others see it.
 ///
@@ -14,7 +16,9 @@ use std::panic::Location;
 fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
     let children = || current().map_or(0, |runtime| runtime.running_thread().children);
     let before = children();
+    let unmade = Unmade(op.at);
     let result = make();
+    drop(unmade);
     let has_spawned = children() != before;
     let Some(runtime) = current() else { return result };
     if granted.is_ending() || runtime.is_cleaning_up() {
@@ -23,6 +27,7 @@ fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
     if runtime.is_still_in(granted.event()) && !has_spawned {
         runtime.report(1);
         runtime.release(granted.event());
+        runtime.note_time(op.object);
     } else {
         access(Op { kind: Kind::OnceDone, argument: u64::from(granted.event()), ..op });
         if let Some(runtime) = current() {
@@ -30,6 +35,17 @@ fn complete<T>(granted: Granted, op: Op, make: impl FnOnce() -> T) -> T {
         }
     }
     result
+}
+
+/// If it panics, others may try, which is not seen.
+struct Unmade(&'static Location<'static>);
+
+impl Drop for Unmade {
+    fn drop(&mut self) {
+        if let Some(runtime) = current() {
+            runtime.skips(self.0);
+        }
+    }
 }
 
 /// Something that is done once, as in `std::sync`.
@@ -57,6 +73,7 @@ impl Once {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn is_completed(&self) -> bool {
         self.cell.get().is_some()
     }
@@ -89,9 +106,10 @@ impl<T> OnceLock<T> {
     }
 
     #[track_caller]
+    #[inline(always)]
     pub fn get(&self) -> Option<&T> {
         if self.handle.is_under_control() {
-            self.handle.access(Kind::Load, 0, Location::caller());
+            self.handle.read(Kind::Load, 0, Location::caller());
         }
         self.inner.get()
     }
@@ -175,6 +193,8 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 /// assert_eq!(*TOTAL.lock().unwrap(), 2);
 /// ```
 pub struct LazyLock<T, F = fn() -> T> {
+    /// What it is known by in a check, wherever it is: it may move.
+    id: AtomicUsize,
     inner: std::sync::OnceLock<T>,
     make: F,
 }
@@ -182,44 +202,56 @@ pub struct LazyLock<T, F = fn() -> T> {
 #[allow(missing_docs, reason = "each is what it is in std")]
 impl<T, F: Fn() -> T> LazyLock<T, F> {
     pub const fn new(make: F) -> Self {
-        LazyLock { inner: std::sync::OnceLock::new(), make }
+        LazyLock { id: AtomicUsize::new(0), inner: std::sync::OnceLock::new(), make }
     }
 
     #[track_caller]
     pub fn force(this: &Self) -> &T {
         let Some(runtime) = current() else { return this.inner.get_or_init(&this.make) };
         let at = Location::caller();
-        let place = std::ptr::from_ref(this).addr();
-        let (object, argument) = runtime.lazy(place, at);
+        let id = this.id();
+        let (object, argument) = runtime.lazy(id, std::ptr::from_ref(this).addr(), at);
         let op = Op { kind: Kind::Once, object, argument, at };
         let granted = access(op);
         if granted.succeeded() {
             let value: Box<T> = Box::new(complete(granted, op, &this.make));
             if let Some(runtime) = current() {
                 // Safety: `keep` gives it back to `free` at the end of the run.
-                unsafe { runtime.keep(place, Box::into_raw(value).cast(), free::<T>) };
+                unsafe { runtime.keep(id, Box::into_raw(value).cast(), free::<T>) };
             }
         }
-        let kept = current().and_then(|runtime| runtime.kept(place));
+        let kept = current().and_then(|runtime| runtime.kept(id));
         match kept {
-            // Safety: it was made as a `T` for this place in this run, and lives as long as the run. Whoever has a reference to it is a thread of it.
+            // Safety: it was made as a `T` for this lazy value in this run, and lives as long as the run. Whoever has a reference to it is a thread of it.
             Some(kept) => unsafe { &*kept.cast::<T>() },
             None => this.inner.get_or_init(&this.make),
+        }
+    }
+
+    fn id(&self) -> usize {
+        static LAST: AtomicUsize = AtomicUsize::new(0);
+        match self.id.load(Relaxed) {
+            0 => {
+                let new = LAST.fetch_add(1, Relaxed) + 1;
+                // Somebody else may have been faster, if it is a static.
+                self.id.compare_exchange(0, new, Relaxed, Relaxed).map_or_else(|id| id, |_| new)
+            }
+            id => id,
         }
     }
 }
 
 impl<T, F> Drop for LazyLock<T, F> {
     fn drop(&mut self) {
-        let place = std::ptr::from_ref(self).addr();
-        if let Some((value, free)) = current().and_then(|runtime| runtime.drop_lazy(place)) {
+        let id = *self.id.get_mut();
+        if let Some((value, free)) = current().and_then(|runtime| runtime.drop_lazy(id)) {
             // Safety: it was kept with what drops it.
             unsafe { free(value) };
         }
     }
 }
 
-/// Drops what a run has made for a place.
+/// Drops what a run has made for a lazy value.
 ///
 /// # Safety
 ///

@@ -1,7 +1,8 @@
 //! Cells that threads must not access at the same time.
 
 use crate::handle::Handle;
-use crate::runtime::op::Kind;
+use crate::runtime::op::{Kind, NONE, Op};
+use crate::runtime::{Inside, access, current};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -33,9 +34,44 @@ pub struct RaceCell<T> {
     busy: std::sync::Mutex<()>,
 }
 
-// Safety: in a check, accesses are events of threads that run on one thread of the operating system, and no reference outlives its event; outside
-// of one, they are kept apart by `busy`.
+// Safety: in a check, threads run on one thread of the operating system. Where one of them stops while it has a reference, and another one makes
+// one that must not be at the same time, the run is over, and the first does not go on. Outside of a check they are kept apart by `busy`.
 unsafe impl<T: Send> Sync for RaceCell<T> {}
+
+/// Somebody accesses a cell.
+struct Access<'a> {
+    #[allow(dead_code, reason = "it is there to be dropped")]
+    busy: Option<std::sync::MutexGuard<'a, ()>>,
+    /// The event that began it.
+    begun: u32,
+}
+
+impl Drop for Access<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.begun != NONE {
+            self.end();
+        }
+    }
+}
+
+impl Access<'_> {
+    #[cold]
+    fn end(&self) {
+        let Some(runtime) = current() else { return };
+        let Some(&Inside { op, lets_in }) = runtime.running_thread().inside.last() else { return };
+        if !runtime.is_cleaning_up() && (lets_in || !runtime.is_still_in(self.begun)) {
+            let kind = match op.kind {
+                Kind::RaceWrite => Kind::RaceWriteEnd,
+                _ => Kind::RaceReadEnd,
+            };
+            access(Op { kind, ..op });
+        }
+        if let Some(runtime) = current() {
+            runtime.running_thread().inside.pop();
+        }
+    }
+}
 
 impl<T> RaceCell<T> {
     /// A cell with this in it.
@@ -49,19 +85,19 @@ impl<T> RaceCell<T> {
         RaceCell { handle, value: UnsafeCell::new(value), busy: std::sync::Mutex::new(()) }
     }
 
-    /// Reads what is in it. The closure must not access anything shared.
+    /// Reads what is in it. If the closure accesses something else that is shared, others may come in between: they must not write the cell.
     ///
     /// ```
     /// assert_eq!(allways_threads::sync::RaceCell::new(vec![1]).with(|all| all.len()), 1);
     /// ```
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
-        let _busy = self.enter(Kind::RaceRead);
+        let _access = self.enter(Kind::RaceRead);
         // Safety: see above.
         f(unsafe { &*self.value.get() })
     }
 
-    /// Changes what is in it. The closure must not access anything shared.
+    /// Changes what is in it. If the closure accesses something else that is shared, others may come in between: they must not access the cell.
     ///
     /// ```
     /// let cell = allways_threads::sync::RaceCell::new(vec![1]);
@@ -70,7 +106,7 @@ impl<T> RaceCell<T> {
     /// ```
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        let _busy = self.enter(Kind::RaceWrite);
+        let _access = self.enter(Kind::RaceWrite);
         // Safety: see above.
         f(unsafe { &mut *self.value.get() })
     }
@@ -110,13 +146,19 @@ impl<T> RaceCell<T> {
     }
 
     #[track_caller]
-    fn enter(&self, kind: Kind) -> Option<std::sync::MutexGuard<'_, ()>> {
+    fn enter(&self, kind: Kind) -> Access<'_> {
         if self.handle.is_under_control() {
-            self.handle.access(kind, 0, Location::caller());
-            return None;
+            let op = Op { kind, object: self.handle.object(), argument: 0, at: Location::caller() };
+            let granted = access(op);
+            if let Some(runtime) = current()
+                && !granted.is_ending()
+            {
+                runtime.running_thread().inside.push(Inside { op, lets_in: false });
+            }
+            return Access { busy: None, begun: granted.event() };
         }
         match self.busy.try_lock() {
-            Ok(busy) => Some(busy),
+            Ok(busy) => Access { busy: Some(busy), begun: NONE },
             Err(_) => panic!("a data race: two threads access a cell at the same time"),
         }
     }

@@ -1,8 +1,8 @@
 //! Locks for many readers or one writer.
 
 use crate::handle::Handle;
-use crate::runtime::current;
-use crate::runtime::op::{Kind, NONE};
+use crate::runtime::op::{Kind, NONE, Op};
+use crate::runtime::{access, current};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -49,7 +49,6 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 
 /// Gives a lock back. It comes to its end after the guard of `std`, and nobody else runs in between.
 struct End {
-    handle: Handle,
     /// The event that took it.
     taken: u32,
 }
@@ -67,7 +66,7 @@ impl End {
     #[cold]
     fn give_back(&self) {
         let Some(runtime) = current() else { return };
-        if runtime.is_cleaning_up() {
+        if runtime.skips_release(self.taken) {
             return runtime.release(self.taken);
         }
         let taken = runtime.log.entries[self.taken as usize].op;
@@ -75,29 +74,43 @@ impl End {
             Kind::Write | Kind::TryWrite => Kind::EndWrite,
             _ => Kind::EndRead,
         };
-        self.handle.access(kind, u64::from(self.taken), taken.at);
+        access(Op { kind, argument: u64::from(self.taken), ..taken });
     }
 }
 
 /// What `std` gave, with what gives it back.
 macro_rules! guarded {
-    ($self:ident, $std:ident, $try:ident, $guard:ident, $kind:ident) => {{
+    ($self:ident, $std:ident, $guard:ident, $in_check:ident) => {{
         if $self.handle.is_under_control() {
-            let granted = $self.handle.access(Kind::$kind, 0, Location::caller());
-            let end = || End { handle: $self.handle, taken: granted.event() };
-            return match $self.inner.$try() {
-                Ok(inner) => Ok($guard { inner, _end: end() }),
-                Err(TryLockError::Poisoned(poisoned)) => {
-                    Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
-                }
-                Err(TryLockError::WouldBlock) => $self.at_the_end(),
-            };
+            return $self.$in_check(Location::caller());
         }
-        let end = || End { handle: $self.handle, taken: NONE };
+        let end = || End { taken: NONE };
         match $self.inner.$std() {
             Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(poisoned) => {
                 Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
+            }
+        }
+    }};
+}
+
+/// The same for one of a check.
+macro_rules! guarded_in_check {
+    ($self:ident, $at:ident, $try:ident, $guard:ident, $kind:ident) => {{
+        let granted = $self.handle.access(Kind::$kind, 0, $at);
+        let end = || End { taken: granted.event() };
+        let mut tried = $self.inner.$try();
+        if matches!(tried, Err(TryLockError::WouldBlock)) {
+            $self.end_holders(granted.is_ending());
+            tried = $self.inner.$try();
+        }
+        match tried {
+            Ok(inner) => Ok($guard { inner, _end: end() }),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                Err(PoisonError::new($guard { inner: poisoned.into_inner(), _end: end() }))
+            }
+            Err(TryLockError::WouldBlock) => {
+                panic!("a lock is taken while another thread that is ending has it")
             }
         }
     }};
@@ -113,7 +126,7 @@ macro_rules! tried {
             }
             taken = granted.event();
         }
-        let end = || End { handle: $self.handle, taken };
+        let end = || End { taken };
         match $self.inner.$try() {
             Ok(inner) => Ok($guard { inner, _end: end() }),
             Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
@@ -141,13 +154,28 @@ impl<T> RwLock<T> {
 #[allow(missing_docs, reason = "each is what it is in std")]
 impl<T: ?Sized> RwLock<T> {
     #[track_caller]
+    #[inline]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        guarded!(self, read, try_read, RwLockReadGuard, Read)
+        guarded!(self, read, RwLockReadGuard, read_in_check)
     }
 
     #[track_caller]
+    #[inline]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        guarded!(self, write, try_write, RwLockWriteGuard, Write)
+        guarded!(self, write, RwLockWriteGuard, write_in_check)
+    }
+
+    #[cold]
+    fn read_in_check(&self, at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
+        guarded_in_check!(self, at, try_read, RwLockReadGuard, Read)
+    }
+
+    #[cold]
+    fn write_in_check(
+        &self,
+        at: &'static Location<'static>,
+    ) -> LockResult<RwLockWriteGuard<'_, T>> {
+        guarded_in_check!(self, at, try_write, RwLockWriteGuard, Write)
     }
 
     #[track_caller]
@@ -176,13 +204,16 @@ impl<T: ?Sized> RwLock<T> {
 
     /// A thread that cleans up needs what another one has that will clean up, too.
     #[cold]
-    fn at_the_end<G>(&self) -> LockResult<G> {
-        panic!("a lock is taken while another thread that is ending has it")
+    fn end_holders(&self, is_ending: bool) {
+        if is_ending && let Some(runtime) = current() {
+            runtime.end_holders(self.handle.object());
+        }
     }
 }
 
 impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &self.inner
     }
@@ -190,12 +221,14 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &self.inner
     }
 }
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.inner
     }

@@ -82,7 +82,7 @@ impl<T: 'static> LocalKey<T> {
         };
         let key = std::ptr::from_ref(self).addr();
         let thread = runtime.running_thread();
-        if thread.has_lost_locals {
+        if thread.has_lost_locals || thread.dropped.contains(&key) {
             return Err(AccessError);
         }
         let place = thread.locals.iter().position(|(other, _)| *other == key);
@@ -90,7 +90,7 @@ impl<T: 'static> LocalKey<T> {
             // It may need others.
             let value = Box::new((self.make)());
             let Some(runtime) = current() else { return Err(AccessError) };
-            runtime.running_thread().locals.push((key, value));
+            runtime.running_thread().keep_local(key, value);
         }
         let Some(runtime) = current() else { return Err(AccessError) };
         let locals = &runtime.running_thread().locals;
@@ -99,7 +99,7 @@ impl<T: 'static> LocalKey<T> {
             Some(value) => value,
             None => return Err(AccessError),
         };
-        // Safety: it is in a box that stays where it is until the thread has ended.
+        // Safety: it is in a box that stays where it is until the thread drops it at its end, when none of its functions runs but what drops it.
         Ok(f(unsafe { &*value }))
     }
 }

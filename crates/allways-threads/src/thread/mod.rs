@@ -10,7 +10,7 @@ use crate::handle::Handle as Object;
 use crate::runtime::fiber::Job;
 use crate::runtime::names::Own;
 use crate::runtime::op::{Kind, NONE, Op};
-use crate::runtime::{Waits, access, current as in_check, wait};
+use crate::runtime::{Waits, access, current as in_check, round, wait};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -62,13 +62,21 @@ pub(crate) fn wait_for(thread: u32, at: &'static Location<'static>) {
     }
 }
 
+/// What a thread returns that returns nothing: whoever waits for it while it cleans up gets that, since destructors like to unwrap it, and to panic there
+/// ends the process.
+fn nothing<T>() -> Option<T> {
+    let is_nothing = size_of::<T>() == 0 && std::any::type_name::<T>() == "()";
+    // Safety: it is `()`, of which there is one.
+    is_nothing.then(|| unsafe { std::mem::transmute_copy::<(), T>(&()) })
+}
+
 impl<T> Handle<T> {
     fn join(self, at: &'static Location<'static>) -> Result<T> {
         match self {
             Handle::Real(real) => real.join(),
             Handle::Led { thread, result } => {
                 wait_for(thread, at);
-                let value = result.0.take();
+                let value = result.0.take().or_else(nothing);
                 value.ok_or_else(|| Box::new("the thread was given up") as Box<dyn Any + Send>)
             }
         }
@@ -150,6 +158,9 @@ where
     F: FnOnce() -> T + Send + 'a,
     T: Send + 'a,
 {
+    if in_check().is_some_and(|runtime| runtime.trial.is_some()) {
+        round::conclude(false);
+    }
     let task = Rc::new(Task { f: RefCell::new(Some(f)), result: RefCell::new(None) });
     let result: Rc<dyn Holds<T> + 'a> = Rc::<Task<F, T>>::clone(&task);
     let job: Rc<dyn Job + 'a> = task;
@@ -372,9 +383,11 @@ pub fn sleep(duration: Duration) {
 /// ```
 /// allways_threads::thread::yield_now();
 /// ```
+#[track_caller]
 pub fn yield_now() {
-    if in_check().is_none() {
-        std::thread::yield_now();
+    match in_check() {
+        Some(runtime) => runtime.idle(Location::caller()),
+        None => std::thread::yield_now(),
     }
 }
 

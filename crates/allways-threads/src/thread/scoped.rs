@@ -95,7 +95,7 @@ impl Drop for Wait {
                 break;
             };
             let (_, thread) = runtime.scopes.remove(at);
-            match runtime.is_cleaning_up() {
+            match runtime.skips(self.1) {
                 // It borrows what is about to go.
                 true => runtime.end_now(thread),
                 false => wait_for(thread, self.1),

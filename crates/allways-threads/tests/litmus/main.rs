@@ -1,6 +1,10 @@
 //! Programs with known numbers of executions.
 
+mod endings;
+mod loops;
+mod outside;
 mod popl;
+mod reviewed;
 mod schedules;
 mod together;
 mod trouble;

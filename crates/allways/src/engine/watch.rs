@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// How long a check is silent.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
+/// Said where nothing has happened since the last line.
+const STUCK: &str = "; nothing has happened since: code under test may loop for ever, or wait for something that is not under control, and then no bound ends it";
+
 /// Does something; while it lasts, writes a line after each such time, which ends in `hint`.
 pub(crate) fn during<R>(
     progress: &Progress,
@@ -24,11 +27,14 @@ pub(crate) fn during<R>(
     std::thread::scope(|scope| {
         let started = Instant::now();
         let watcher = scope.spawn(move || {
-            let mut before = 0;
+            let (mut before, mut done_before) = (0, None);
             while is_done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let count = count(progress).0;
                 let rate = count.saturating_sub(before) as f64 / every.as_secs_f64();
                 before = count;
+                let done = Some((count, progress.generated(), progress.runs()));
+                let hint = if done_before == done { STUCK } else { hint };
+                done_before = done;
                 // Nobody can be told that nobody can be told.
                 let _ = writeln!(to, "{}", line(progress, started.elapsed(), rate as u64) + hint);
             }
@@ -94,6 +100,8 @@ mod tests {
         assert!(first.starts_with("allways: still checking after 0 s: 1,234 states, "), "{first}");
         let rest = ", depth 7, frontier 56, 3 MiB; hint";
         assert!(first.ends_with(rest), "{first}");
+        let second = said.lines().nth(1).unwrap();
+        assert!(second.ends_with(STUCK), "{second}");
     }
 
     #[test]

@@ -64,6 +64,22 @@ impl Replayed {
         matches!(self, Replayed::StillViolates { .. })
     }
 
+    /// For a test that keeps a bug of threads from coming back: panics while the run still violates. That it no longer applies is what putting it right mostly comes to
+    /// there, and is fine.
+    ///
+    /// ```
+    /// use allways::Replayed;
+    /// Replayed::NoLongerViolates { why: "it holds".to_owned() }.assert_not_violated();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the run still violates.
+    #[track_caller]
+    pub fn assert_not_violated(&self) {
+        assert!(!self.still_violates(), "the saved run {self}");
+    }
+
     /// For a test that keeps a bug from coming back: panics while the run still violates, and also
     /// when the run no longer applies, since it then no longer tests anything.
     ///

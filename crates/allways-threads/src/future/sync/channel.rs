@@ -203,8 +203,8 @@ impl<T> Tx<T> {
         match self {
             Tx::Led(led) => {
                 waits.registration.clear();
-                let goes_on = current().is_some_and(|runtime| !runtime.is_cleaning_up());
-                if waits.queued != NONE && goes_on {
+                if waits.queued != NONE && current().is_some_and(|runtime| !runtime.skips(waits.at))
+                {
                     led.channel.handle.access(Kind::Leave, u64::from(waits.queued), waits.at);
                     waits.queued = NONE;
                 }

@@ -119,7 +119,7 @@ impl Gate {
         if !self.handle.is_under_control() {
             let waker = real::lock(&self.real).release(self.most);
             waker.into_iter().for_each(std::task::Waker::wake);
-        } else if current().is_some_and(|runtime| !runtime.is_cleaning_up()) {
+        } else if current().is_some_and(|runtime| !runtime.skips(at)) {
             self.handle.access(Kind::Release, 0, at);
         }
     }
@@ -144,7 +144,7 @@ impl Gate {
             return;
         }
         ticket.registration.clear();
-        if ticket.queued != NONE && current().is_some_and(|runtime| !runtime.is_cleaning_up()) {
+        if ticket.queued != NONE && current().is_some_and(|runtime| !runtime.skips(ticket.at)) {
             self.handle.access(Kind::Leave, u64::from(ticket.queued), ticket.at);
             ticket.queued = NONE;
         }

@@ -123,8 +123,10 @@ impl<T> Led<T> {
 impl<T> Drop for Led<T> {
     fn drop(&mut self) {
         self.registration.clear();
-        let is_over = current().is_none_or(|runtime| runtime.is_cleaning_up());
-        if self.is_taken || is_over || !std::mem::needs_drop::<T>() {
+        if self.is_taken || !std::mem::needs_drop::<T>() {
+            return;
+        }
+        if current().is_none_or(|runtime| runtime.skips(self.at)) {
             return;
         }
         // Who drops what the task returns depends on which comes first, its end or this.

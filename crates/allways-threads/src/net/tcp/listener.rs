@@ -91,8 +91,8 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some(runtime) = current()
-            && !runtime.is_cleaning_up()
             && self.shared.is_cloned.load(Relaxed)
+            && !runtime.skips(self.at)
         {
             self.shared.own.access(Kind::Swap, 0, self.at);
         }

@@ -64,14 +64,11 @@ fn system() -> System<MyNode> {
     let is = format!("{what}().replay(&run).expect(\"the run is one of this {what}\")");
     let (fails, test) = match ending.cause {
         // Who puts that right mostly makes the run impossible.
-        Some(Cause::Trouble(_)) => (
+        _ if threads => (
             "\
 /// Fails while the run violates. Once that is put right, it may be that the run cannot be carried out any more: that is
 /// no failure.",
-            format!(
-                "let replayed = {is};\n    \
-                 assert!(!replayed.still_violates(), \"the saved run {{replayed}}\");"
-            ),
+            format!("{is}.assert_not_violated();"),
         ),
         _ => (
             "\
@@ -175,14 +172,14 @@ mod tests {
         let file = render(&sample::threads(), &About::default().saved("{}"));
         assert!(file.contains("use allways_threads::Program;"), "{file}");
         assert!(file.contains("fn no_deadlock_in_this_run() {"), "{file}");
-        let assertion = "    assert!(!replayed.still_violates(), \"the saved run {replayed}\");\n";
-        assert!(file.contains(assertion) && !file.contains("MyNode"), "{file}");
+        let call = "    program().replay(&run).expect(\"the run is one of this program\")";
+        let assertion = format!("{call}.assert_not_violated();\n");
+        assert!(file.contains(&assertion) && !file.contains("MyNode"), "{file}");
         let mut story = sample::threads();
         let ending = story.ending.as_mut().unwrap();
         ending.cause = Some(Cause::Panic);
         let file = render(&story, &About::default().saved("{}"));
         assert!(file.contains("fn no_thread_panics_in_this_run() {"), "{file}");
-        let call = "    program().replay(&run).expect(\"the run is one of this program\")";
-        assert!(file.contains(&format!("{call}.assert_no_longer_violates();\n")), "{file}");
+        assert!(file.contains(&assertion), "{file}");
     }
 }
