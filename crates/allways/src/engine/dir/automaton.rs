@@ -4,9 +4,9 @@
 //! set, with all that silent moves lead to from it: two sequences of labels that lead to equal sets have the same future. So the sets are the
 //! states of an automaton over labels, made deterministic by the subset construction as far as it is walked.
 //!
-//! **It may not pay.** Sets may overlap without being equal, and then there are more of them than configurations. So once there are,
-//! a label leads to several sets, one for each configuration that it leads to, with all that silent moves lead to from that one. These are
-//! no more than there are configurations.
+//! **It may not pay.** Sets may overlap without being equal, and then there are more of them than configurations. So there is another automaton, in
+//! which a label leads to several sets, one for each configuration that it leads to, with all that silent moves lead to from that one. These are
+//! no more than there are configurations, and [the engine](super) walks through both products side by side.
 
 use super::configuration::{ConfigurationId, Configurations, LabelId, Move, NONE, SILENT};
 use crate::error::Error;
@@ -16,9 +16,6 @@ use std::rc::Rc;
 
 /// A set of configurations, by number.
 pub(super) type SubsetId = u32;
-
-/// With fewer sets than this, nobody asks whether they pay.
-const FEW: usize = 64;
 
 /// What a property sees of several configurations of a component: of each, a view for each node.
 pub(super) type Views = Rc<[Rc<[u32]>]>;
@@ -55,10 +52,6 @@ impl<'s> Automaton<'s> {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.subsets.len()
-    }
-
     /// The configurations of a set.
     pub fn members(&self, subset: SubsetId) -> Rc<[ConfigurationId]> {
         Rc::clone(&self.subsets[subset as usize])
@@ -84,9 +77,6 @@ impl<'s> Automaton<'s> {
         self.known.insert(Rc::clone(&members), number);
         self.subsets.push(members);
         self.own.push(None);
-        if self.subsets.len() > FEW.max(self.configurations.len()) {
-            self.is_deterministic = false;
-        }
         Ok(number)
     }
 

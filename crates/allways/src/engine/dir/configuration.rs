@@ -302,9 +302,7 @@ impl<'s> Configurations<'s> {
         after[place] = next.state;
         match from {
             From::Queue(at) => after[at] = space.queues().pop(after[at], key),
-            From::Flight(at)
-                if layout.network == NetworkKind::Unordered || !is_message(event) =>
-            {
+            From::Flight(at) if layout.network == NetworkKind::Unordered || !is_message(event) => {
                 after.remove(at);
             }
             _ => {}
@@ -330,12 +328,6 @@ impl<'s> Configurations<'s> {
             out.sort_unstable();
         }
         (self.intern(after), out.into())
-    }
-
-    /// Whether something can still happen in a configuration, except crashes and what comes from outside.
-    pub fn goes_on(&mut self, configuration: ConfigurationId) -> Result<bool, Error> {
-        let moves = self.own(configuration)?;
-        Ok(moves.iter().any(|it| it.to == NONE || !self.labels[it.label as usize].is_crash))
     }
 
     /// Whether only a bound on timers keeps something from happening.

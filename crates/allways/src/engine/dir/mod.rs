@@ -17,6 +17,10 @@
 //! tested; views are no labels, so they cost no points. Terminal states are combinations of
 //! configurations each of which can do nothing. A handler that panics does so in a configuration.
 //!
+//! **Where it does not pay.** Without silent moves a point is a global state. Where sets overlap and do not coincide, there may be more of them than
+//! configurations; so beside the walk through sets there is one in which each configuration that a label leads to has a set of its own, with what silent moves lead to from it. It has no
+//! more points than there are global states, since each is told by one of them. Both go one point at a time, and the first that is through has the fewer.
+//!
 //! **What is not silent.** All that draws on what components share: budgets of crashes, and of what the network may do to messages; and what
 //! observers see.
 
@@ -61,14 +65,26 @@ pub(crate) fn search<N: Node>(
     };
     let faults = &system.faults;
     let may_part = faults.partitions > 0 && !faults.cuts.is_empty();
-    let is_faithful =
-        system.network.duplications == 0 && !system.explores_drops() && !may_part;
+    let is_faithful = system.network.duplications == 0 && !system.explores_drops() && !may_part;
     let nodes = space.layout().nodes;
     let components = Components::new((0..nodes).map(|node| vec![node]).collect(), is_faithful);
     let components = Rc::new(components);
-    let automata = (0..components.nodes.len()).map(|component| {
-        let configurations = Configurations::new(&space, Rc::clone(&components), component);
-        Automaton::new(configurations, true)
-    });
-    Product::new(&space, Rc::clone(&components), automata.collect(), budget).search(&vectors)
+    // Where sets do not pay, the walk with one set for each configuration has fewer points: whichever is through first.
+    let walk = |is_deterministic: bool| {
+        let automata = (0..components.nodes.len()).map(|component| {
+            let configurations = Configurations::new(&space, Rc::clone(&components), component);
+            Automaton::new(configurations, is_deterministic)
+        });
+        let mut product = Product::new(&space, Rc::clone(&components), automata.collect(), budget);
+        product.begin(&vectors).map(|()| product)
+    };
+    let (mut sets, mut single) = (walk(true)?, walk(false)?);
+    loop {
+        if !sets.step()? {
+            return Ok(sets.finish());
+        }
+        if !single.step()? {
+            return Ok(single.finish());
+        }
+    }
 }

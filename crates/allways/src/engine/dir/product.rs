@@ -26,7 +26,11 @@ const POINTS_A_PULSE: u64 = 256;
 pub(super) enum Way {
     Start(usize),
     /// A component moved; whether what it took from outside stays there.
-    Move { component: usize, label: LabelId, keep: bool },
+    Move {
+        component: usize,
+        label: LabelId,
+        keep: bool,
+    },
     Drop(EventId),
     Partition(usize),
     Heal,
@@ -52,6 +56,10 @@ pub(super) struct Product<'s> {
     pub came: Vec<(u32, u32, Way)>,
     pub starts: Vec<Vec<ConfigurationId>>,
     edges: u64,
+    /// From so many points, the first ones, it has gone on.
+    expanded: usize,
+    /// Whether all there was to find was found.
+    is_over: bool,
     /// Combinations of sets of views that were looked at, and of views that were tested.
     looked_at: FxHashSet<Box<[u32]>>,
     tested: FxHashMap<Box<[u32]>, bool>,
@@ -75,6 +83,8 @@ impl<'s> Product<'s> {
             came: Vec::new(),
             starts: Vec::new(),
             edges: 0,
+            expanded: 0,
+            is_over: false,
             looked_at: FxHashSet::default(),
             tested: FxHashMap::default(),
             found: Findings {
@@ -97,28 +107,35 @@ impl<'s> Product<'s> {
         [sets, observers, queues, flight]
     }
 
-    /// Explores everything from these initial states.
-    pub fn search(mut self, vectors: &[Vec<u32>]) -> Result<Findings, Error> {
-        let mut is_over = false;
+    /// Begins with these initial states.
+    pub fn begin(&mut self, vectors: &[Vec<u32>]) -> Result<(), Error> {
         for (start, vector) in vectors.iter().enumerate() {
-            is_over = is_over || self.start(start, vector)?;
+            self.is_over = self.is_over || self.start(start, vector)?;
         }
-        let mut next = 0;
-        while next < self.points.len() && !is_over {
-            if (next as u64).is_multiple_of(POINTS_A_PULSE)
-                && let Some(bound) = self.pulse()
-            {
-                self.found.bound = Some(bound);
-                break;
-            }
-            let depth = u64::from(self.came[next].1);
-            if depth >= self.budget.max_depth {
-                self.found.bound = Some(Bound::Depth);
-                break;
-            }
-            is_over = self.expand(next as u32)?;
-            next += 1;
+        Ok(())
+    }
+
+    /// Goes on from one more point; false if there is nothing left to do.
+    pub fn step(&mut self) -> Result<bool, Error> {
+        if self.is_over || self.expanded == self.points.len() {
+            return Ok(false);
         }
+        if (self.expanded as u64).is_multiple_of(POINTS_A_PULSE) {
+            self.found.bound = self.pulse();
+        }
+        if u64::from(self.came[self.expanded].1) >= self.budget.max_depth {
+            self.found.bound.get_or_insert(Bound::Depth);
+        }
+        if self.found.bound.is_some() {
+            return Ok(false);
+        }
+        self.is_over = self.expand(self.expanded as u32)?;
+        self.expanded += 1;
+        Ok(true)
+    }
+
+    /// What has come of it.
+    pub fn finish(mut self) -> Findings {
         let costs = self.space.costs();
         let configurations: usize = self.automata.iter().map(|it| it.configurations.len()).sum();
         self.pulse();
@@ -140,13 +157,14 @@ impl<'s> Product<'s> {
             self.found.stopped_early =
                 nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())));
         }
-        Ok(self.found)
+        self.found
     }
 
     fn pulse(&self) -> Option<Bound> {
         let progress = &self.budget.progress;
         let automata: u64 = self.automata.iter().map(Automaton::bytes).sum();
-        let memory = automata + self.points.iter().map(|point| point.len() as u64 * 4 + 96).sum::<u64>();
+        let memory =
+            automata + self.points.iter().map(|point| point.len() as u64 * 4 + 96).sum::<u64>();
         progress.states.store(self.points.len() as u64, Relaxed);
         progress.generated.store(self.edges, Relaxed);
         progress.memory.store(memory, Relaxed);
@@ -256,7 +274,8 @@ impl<'s> Product<'s> {
                 return Ok(true);
             }
             for &(label, to) in &*self.automata[component].own(subset)? {
-                let is_crash = self.automata[component].configurations.labels[label as usize].is_crash;
+                let is_crash =
+                    self.automata[component].configurations.labels[label as usize].is_crash;
                 if (!is_crash || faults.crashes > 0)
                     && self.follow(number, (component, label, to), Taken::Nothing, false)?
                 {
@@ -468,7 +487,8 @@ impl<'s> Product<'s> {
     }
 
     fn test(&mut self, property: usize, reads: &[u32]) -> Result<bool, Error> {
-        let key: Box<[u32]> = std::iter::once(property as u32).chain(reads.iter().copied()).collect();
+        let key: Box<[u32]> =
+            std::iter::once(property as u32).chain(reads.iter().copied()).collect();
         if let Some(&known) = self.tested.get(&key) {
             return Ok(known);
         }

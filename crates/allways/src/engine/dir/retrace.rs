@@ -31,11 +31,7 @@ impl Product<'_> {
     }
 
     /// A run to a state of a point, in which each component is in this configuration, if one is wanted.
-    pub fn run_to(
-        &mut self,
-        number: u32,
-        aim: &[Option<ConfigurationId>],
-    ) -> Result<Run, Error> {
+    pub fn run_to(&mut self, number: u32, aim: &[Option<ConfigurationId>]) -> Result<Run, Error> {
         let mut way = Vec::new();
         let mut at = number;
         let start = loop {
@@ -71,7 +67,8 @@ impl Product<'_> {
                 let moves = automaton.moves(from, label, to)?;
                 let entries: Vec<ConfigurationId> = moves.iter().map(|(_, it)| it.to).collect();
                 let (entry, silent) = automaton.silent_way(&entries, at)?.ok_or_else(lost)?;
-                let (before, it) = moves.into_iter().find(|(_, it)| it.to == entry).ok_or_else(lost)?;
+                let (before, it) =
+                    moves.into_iter().find(|(_, it)| it.to == entry).ok_or_else(lost)?;
                 steps[step].push(it);
                 steps[step].extend(silent);
                 at = before;
