@@ -53,7 +53,7 @@ pub use allways_derive::Kinds;
 pub use allways_derive::Rename;
 pub use engine::Checkable;
 pub use engine::options::{
-    Combine, Engine, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
+    Combine, Components, Engine, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
     parse_seconds,
 };
 pub use engine::progress::Progress;

@@ -5,7 +5,7 @@
 //! of the nodes. All that the others can tell of it is its [`Label`]: which message from outside it took, which it sent there, what
 //! observers saw of it. A move with nothing of the kind is *silent*.
 //!
-//! Where the network itself may do something to messages (lose them, copy them, part), all of them are outside, also those within a component: its
+//! Calls that release calls of others are outside, too. Where the network itself may do something to messages (lose them, copy them, part), all of them are outside, also those within a component: its
 //! budgets are shared by all.
 
 use crate::error::Error;
@@ -56,19 +56,28 @@ pub(super) struct Components {
     pub nodes: Vec<Vec<usize>>,
     /// For each node, its component and its place there.
     pub of: Vec<(usize, usize)>,
-    /// Whether messages within a component are its own business.
+    /// Whether messages within a component are its own business, and whether calls of its nodes are.
     keeps_inside: bool,
+    keeps_calls: bool,
 }
 
 impl Components {
     pub fn new(nodes: Vec<Vec<usize>>, keeps_inside: bool) -> Self {
+        let keeps_calls = true;
         let mut of = vec![(0, 0); nodes.iter().map(Vec::len).sum()];
         for (component, members) in nodes.iter().enumerate() {
             for (place, &node) in members.iter().enumerate() {
                 of[node] = (component, place);
             }
         }
-        Components { nodes, of, keeps_inside }
+        Components { nodes, of, keeps_inside, keeps_calls }
+    }
+
+    /// Says which nodes are called one after the other. If they are not all of one component, one component releases the calls of another, and calls are
+    /// nobody's own business: the same call would be inside, or outside.
+    pub fn call(&mut self, mut nodes: impl Iterator<Item = usize>) {
+        let first = nodes.next().map(|node| self.of[node].0);
+        self.keeps_calls &= nodes.all(|node| Some(self.of[node].0) == first);
     }
 
     /// Whether what a node sends to another is the business of their component alone.
@@ -83,7 +92,7 @@ impl Components {
             Source::Node(from) => (from as usize, true),
             Source::Driver | Source::Inside => (sender, false),
         };
-        self.of[from].0 == to && (self.keeps_inside || !is_message)
+        self.of[from].0 == to && if is_message { self.keeps_inside } else { self.keeps_calls }
     }
 }
 

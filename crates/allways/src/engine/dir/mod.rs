@@ -67,7 +67,10 @@ pub(crate) fn search<N: Node>(
     let may_part = faults.partitions > 0 && !faults.cuts.is_empty();
     let is_faithful = system.network.duplications == 0 && !system.explores_drops() && !may_part;
     let nodes = space.layout().nodes;
-    let components = Components::new((0..nodes).map(|node| vec![node]).collect(), is_faithful);
+    let mut components = Components::new(options.components.among(nodes)?, is_faithful);
+    for script in &system.scripts {
+        components.call(script.iter().map(|(node, _)| node.index()));
+    }
     let components = Rc::new(components);
     // Where sets do not pay, the walk with one set for each configuration has fewer points: whichever is through first.
     let walk = |is_deterministic: bool| {
