@@ -128,3 +128,22 @@ fn one_that_gives_up_after_a_while() {
     assert_eq!(verdict(main), Verdict::Holds);
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([None, Some(1)]));
 }
+
+#[test]
+fn one_that_is_where_it_was_most_of_the_time() {
+    // Its stack changes in every fourth round, and that is counted in a box.
+    let program = allways_threads::Program::new(|| {
+        let flag = AtomicBool::new(false);
+        let (mut tries, mut phase) = (Box::new(0), 0);
+        while !flag.load(SeqCst) {
+            *tries += 1;
+            if *tries % 4 == 0 {
+                phase = std::hint::black_box(phase + 1);
+            }
+        }
+        assert_eq!(phase, 0);
+    });
+    let options = allways::Options { max_depth: Some(40), ..allways::Options::default() };
+    let outcome = program.try_check(&options).unwrap();
+    assert_eq!(outcome.bounded_by, Some(allways::Bound::Depth), "{:?}", outcome.violation);
+}
