@@ -9,11 +9,12 @@
 //! Connections are independent of each other but for the order in which they come, so that is all that executions differ in, beside the choices: `c!`
 //! for `c` connections.
 
+use crate::together::spawn;
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::{Checkable, Error};
 use allways_threads::net::{TcpListener, TcpStream};
 use allways_threads::sync::{Arc, Mutex};
-use allways_threads::{Program, rand, thread};
+use allways_threads::{Program, rand};
 use std::io::{BufRead, BufReader, Write};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -74,13 +75,6 @@ struct Sizes {
 
 fn letter(number: usize) -> char {
     char::from(b'a' + (number % LETTERS) as u8)
-}
-
-fn spawn<R: Send + 'static>(
-    name: String,
-    body: impl FnOnce() -> R + Send + 'static,
-) -> thread::JoinHandle<R> {
-    thread::Builder::new().name(name).spawn(body).expect("there is memory for one more thread")
 }
 
 /// What a producer sends: numbers of two digits and more are there, so that half of a line is a number too.

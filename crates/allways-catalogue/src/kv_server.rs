@@ -7,11 +7,12 @@
 //!
 //! Every client puts a value of its own, all of them under the same key, and then reads that key from the replica.
 
+use crate::together::spawn;
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
 use allways::{Checkable, Error};
+use allways_threads::Program;
 use allways_threads::net::{TcpListener, TcpStream};
 use allways_threads::sync::{Arc, Mutex, mpsc};
-use allways_threads::{Program, thread};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 
@@ -75,14 +76,6 @@ struct Change {
     key: String,
     value: String,
     done: mpsc::Sender<()>,
-}
-
-fn spawn<R: Send + 'static>(
-    name: impl Into<String>,
-    body: impl FnOnce() -> R + Send + 'static,
-) -> thread::JoinHandle<R> {
-    let thread = thread::Builder::new().name(name.into()).spawn(body);
-    thread.expect("there is memory for one more thread")
 }
 
 /// A stream of lines, both ways.

@@ -4,7 +4,7 @@
 //! does until the next one. Going back forgets events, and the threads live through the rest of the run anew when they are needed
 //! the next time; so a whole exploration starts each run once.
 
-use crate::runtime::log::Entry;
+use crate::runtime::log::{Entry, mix};
 use crate::runtime::names::{Lesson, Register};
 use crate::runtime::op::{Kind, NONE, Op};
 use crate::runtime::rules::{Can, Look};
@@ -280,6 +280,13 @@ impl Machine for Threads {
 
     fn is_exact(&self) -> bool {
         true
+    }
+
+    fn sign(&self, event: usize) -> u64 {
+        let Entry { op, value, .. } = self.runtime.log.entries[event];
+        // What is in an atomic is the same in all orders; most other numbers are places in the run.
+        let value = if op.kind.is_of_atomic() { value } else { 0 };
+        mix(mix(u64::from(op.object) << 8 | op.kind as u64) ^ value)
     }
 
     fn shares_numbers(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::machine::Threads;
 use crate::runtime::Main;
 use crate::runtime::names::Register;
-use crate::runtime::network::Faults;
+use crate::runtime::network::Conditions;
 use allways::machine::{self, Machines};
 use allways::{
     Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
@@ -39,7 +39,7 @@ pub struct Program {
     ends_within: Option<u64>,
     /// The numbers of threads and objects, the same for all who explore.
     register: Arc<Register>,
-    faults: Faults,
+    conditions: Conditions,
     is_plain: bool,
 }
 
@@ -66,7 +66,7 @@ impl Program {
             mains: Vec::new(),
             stack_size: STACK_SIZE,
             ends_within: None,
-            faults: Faults::default(),
+            conditions: Conditions::default(),
             register: Arc::default(),
             is_plain: false,
         }
@@ -184,7 +184,7 @@ impl Program {
     /// ```
     #[must_use]
     pub fn short_reads(mut self, n: u32) -> Self {
-        self.faults.short_reads = n;
+        self.conditions.short_reads = n;
         self
     }
 
@@ -204,7 +204,7 @@ impl Program {
     /// ```
     #[must_use]
     pub fn lossy_datagrams(mut self, n: u32) -> Self {
-        self.faults.lost_datagrams = n;
+        self.conditions.lost_datagrams = n;
         self
     }
 
@@ -252,7 +252,7 @@ impl Program {
     /// ```
     #[must_use]
     pub fn binds_first(mut self) -> Self {
-        self.faults.binds_first = true;
+        self.conditions.binds_first = true;
         self
     }
 
@@ -353,7 +353,7 @@ impl Machines for Program {
         let register = Arc::clone(&self.register);
         let mut threads = Threads::new(self.mains.clone().into(), self.stack_size, register);
         threads.ends_within = self.ends_within;
-        threads.runtime.faults = self.faults;
+        threads.runtime.conditions = self.conditions;
         threads.runtime.is_plain = self.is_plain;
         Ok(threads)
     }

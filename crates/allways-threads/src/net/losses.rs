@@ -24,7 +24,7 @@ crate::thread_local!(static KNOWN: RefCell<Losses> = RefCell::new(Losses::new())
 
 /// How many may be lost in a run.
 fn most() -> usize {
-    current().map_or(0, |runtime| runtime.faults.lost_datagrams) as usize
+    current().map_or(0, |runtime| runtime.conditions.lost_datagrams) as usize
 }
 
 /// What the thread that runs knows of losses.

@@ -335,7 +335,7 @@ impl Shared {
             rest: Vec::new(),
             start: 0,
             is_over: false,
-            short_reads: current().map_or(0, |runtime| runtime.faults.short_reads),
+            short_reads: current().map_or(0, |runtime| runtime.conditions.short_reads),
             timeout: None,
             is_nonblocking: false,
         };

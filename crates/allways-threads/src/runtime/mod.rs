@@ -11,8 +11,10 @@
 //! [`enter`] to its end. Threads and the one who leads them never run at the same time, and neither keeps a reference into the runtime
 //! while the other runs: references are made from the pointer in functions that neither switch nor call user code.
 
+mod access;
 pub(crate) mod awaits;
 mod clocks;
+mod ending;
 pub(crate) mod fiber;
 pub(crate) mod gate;
 mod lead;
@@ -25,13 +27,15 @@ pub(crate) mod round;
 pub(crate) mod rules;
 mod thread;
 
+pub(crate) use access::{Granted, access, access_since, wait};
 use allways::machine::quietly;
 use allways::{Cause, Error};
 use awaits::{Awaited, Role};
+use ending::{Ending, say_end};
 use fiber::{Fiber, Job, Stop};
 use log::{Cut, Log};
 use names::{Names, Own, Register};
-use network::Faults;
+use network::Conditions;
 use objects::{Kept, Made, User};
 use op::{Kind, NONE, Op};
 use rules::{Known, Look, Rules, Touching};
@@ -140,7 +144,7 @@ pub(crate) struct Runtime {
     lazies: Vec<(usize, usize)>,
     /// What belongs to the run as a whole.
     belongings: Vec<Box<dyn Any>>,
-    pub faults: Faults,
+    pub conditions: Conditions,
     /// For each object, the clocks of those who wrote it and of those who read it, once time has passed.
     clocks: Vec<[u64; 2]>,
     has_time_passed: bool,
@@ -159,177 +163,6 @@ thread_local! {
 pub(crate) fn current() -> Option<&'static mut Runtime> {
     // Safety: see above. Callers use the reference up before anything switches.
     unsafe { CURRENT.get().as_mut() }
-}
-
-/// What a thread that goes on is told: the event that this is, and what was decided. It leaves nothing on the stack that would be different in the
-/// next round of a loop that only reads: it fits into a register, and does not name the event of one that has only read.
-#[derive(Clone, Copy)]
-pub(crate) struct Granted(u64);
-
-impl Granted {
-    const SUCCEEDED: u64 = 1 << 63;
-    const ENDING: u64 = 1 << 62;
-
-    /// The event; [`NONE`] if the thread is to end, or has only read.
-    pub fn event(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The event, also if it has only read, as long as it is the one at hand; [`NONE`] if the thread is to end.
-    pub fn event_at_hand(self) -> u32 {
-        match current() {
-            Some(runtime) if !self.is_ending() => runtime.event,
-            _ => NONE,
-        }
-    }
-
-    /// Which of the alternatives it is.
-    pub fn alternative(self) -> u32 {
-        (self.0 >> 32) as u32 & (u32::MAX >> 2)
-    }
-
-    /// Whether the thread got what it wanted.
-    pub fn succeeded(self) -> bool {
-        self.0 & Self::SUCCEEDED != 0
-    }
-
-    /// Whether the thread is to end, and is cleaning up: nothing was decided.
-    pub fn is_ending(self) -> bool {
-        self.0 & Self::ENDING != 0
-    }
-
-    /// Which message, arrival and the like it is about.
-    pub fn value(self) -> u64 {
-        if let Some(trial) = current().and_then(|runtime| runtime.trial.as_ref()) {
-            return trial.value;
-        }
-        let event = if self.event() == NONE { self.event_at_hand() } else { self.event() };
-        let entry = current().and_then(|runtime| runtime.log.entries.get(event as usize));
-        entry.map_or(0, |entry| entry.value)
-    }
-}
-
-/// Why a thread ends that has not come to its end.
-struct Ending;
-
-/// A thread is about to do something, and goes on when it may.
-pub(crate) fn access(op: Op) -> Granted {
-    access_since(op, NONE)
-}
-
-/// The same for one that has gone round [since](round::since) an event.
-pub(crate) fn access_since(op: Op, since: u32) -> Granted {
-    let Some(runtime) = current() else { outside(&op) };
-    if runtime.is_ending || runtime.skipped.is_some() || std::thread::panicking() {
-        return runtime.access_at_the_end(op.at);
-    }
-    // What is tried out has not happened.
-    if runtime.trial.is_some() {
-        return access_on_trial(&op);
-    }
-    if since != NONE {
-        let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
-        if !decide(spin) {
-            return runtime.access_at_the_end(op.at);
-        }
-    }
-    if !decide(op) {
-        return runtime.access_at_the_end(op.at);
-    }
-    let Some(runtime) = current() else { outside(&op) };
-    let entry = &runtime.log.entries[runtime.event as usize];
-    let thread = &mut runtime.population.threads[runtime.running as usize];
-    let only_reads = thread.rounds.note(runtime.event, entry, &runtime.touching.footprints);
-    let succeeded = if entry.succeeded { Granted::SUCCEEDED } else { 0 };
-    let has_nothing = only_reads && (entry.op.kind == Kind::Load || !entry.succeeded);
-    let event = if has_nothing { NONE } else { runtime.event };
-    Granted(succeeded | u64::from(runtime.alternative) << 32 | u64::from(event))
-}
-
-/// The same for one that is tried out.
-#[cold]
-fn access_on_trial(op: &Op) -> Granted {
-    let known = current().and_then(|runtime| runtime.trial.as_ref()?.goes_round);
-    if let Some(goes_round) = known {
-        round::conclude(goes_round);
-    }
-    match round::read_silently(op) {
-        Some((succeeded, _)) => {
-            let succeeded = if succeeded { Granted::SUCCEEDED } else { 0 };
-            Granted(succeeded | u64::from(NONE))
-        }
-        None => {
-            round::conclude(false);
-            Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
-        }
-    }
-}
-
-/// The thread that runs is about to do something: says whether it has, or is to end.
-#[inline]
-fn decide(op: Op) -> bool {
-    let Some(runtime) = current() else { return false };
-    if !runtime.goes_straight_on(&op) {
-        let thread = &mut runtime.population.threads[runtime.running as usize];
-        thread.pending = Some(op);
-        return stop(thread.stop);
-    }
-    true
-}
-
-/// The thread that runs stops, and goes on some time; says whether it does so to live.
-#[inline]
-fn stop(stop: Stop) -> bool {
-    // Safety: it is that of the thread that runs.
-    unsafe { stop.stop() };
-    current().is_some_and(|runtime| !runtime.is_ending)
-}
-
-/// The thread that runs waits for something that is no decision: it goes on in the event with which that comes. Says whether it has come; it has
-/// not if the thread is to end.
-pub(crate) fn wait(waits: Waits, at: &'static Location<'static>) -> bool {
-    let Some(runtime) = current() else { return false };
-    if runtime.skipped.is_some() || runtime.is_cleaning_up() {
-        runtime.access_at_the_end(at);
-        return false;
-    }
-    if runtime.trial.is_some() {
-        round::conclude(false);
-        return false;
-    }
-    let thread = runtime.running_thread();
-    (thread.waits, thread.waits_at) = (waits, Some(at));
-    let has_come = stop(thread.stop);
-    if !has_come && let Some(runtime) = current() {
-        runtime.access_at_the_end(at);
-    }
-    has_come
-}
-
-/// The thread that runs has done what it was to do.
-fn say_end() {
-    if let Some(runtime) = current() {
-        runtime.refuse_to_go_on();
-    }
-    // What is dropped may use what was not yet.
-    while let Some(local) = current().and_then(|runtime| runtime.running_thread().take_local()) {
-        drop(local);
-    }
-    let Some(runtime) = current() else { return };
-    runtime.running_thread().has_lost_locals = true;
-    if runtime.population.names.is_watched(runtime.running) {
-        let object = runtime.population.names.own(runtime.running, Own::End);
-        let at = Location::caller();
-        access(Op { kind: Kind::Store, object, argument: 0, at });
-    }
-}
-
-#[cold]
-fn outside(op: &Op) -> ! {
-    let at = op.at;
-    panic!(
-        "{at}: something that was made in a check is used by a thread that the check does not control"
-    )
 }
 
 impl Runtime {
@@ -367,7 +200,7 @@ impl Runtime {
             kept: Vec::new(),
             lazies: Vec::new(),
             belongings: Vec::new(),
-            faults: Faults::default(),
+            conditions: Conditions::default(),
             clocks: Vec::new(),
             has_time_passed: false,
             skipped: None,
@@ -437,125 +270,6 @@ impl Runtime {
         let next = rest.find(|entry| entry.thread == self.running)?;
         let spins = next.op.kind == Kind::Spin && std::ptr::eq(next.op.at, at);
         Some(if spins { next.op.argument as u32 } else { NONE })
-    }
-
-    /// An access of a thread that is to end, panics, or has caught a panic during which it did what is no event.
-    #[cold]
-    fn access_at_the_end(&mut self, at: &'static Location<'static>) -> Granted {
-        if !self.skips(at) {
-            self.refuse_to_go_on();
-        }
-        let thread = self.running_thread();
-        // It was stopped, or has caught what ends it. If it is another one that panics, it cannot be seen whether this one has; so it is told once.
-        if !std::thread::panicking() || thread.ends_inside && thread.told_to_end == 0 {
-            self.end_running();
-        }
-        Granted(Granted::SUCCEEDED | Granted::ENDING | u64::from(NONE))
-    }
-
-    /// The thread that runs stops here for good: it ends with the run.
-    pub fn give_up_here(&mut self) {
-        let its = self.running_thread().stop;
-        stop(its);
-        if let Some(runtime) = current() {
-            runtime.end_running();
-        }
-    }
-
-    /// The thread that runs ends here. If it does not want to, it stops for ever.
-    #[cold]
-    fn end_running(&mut self) -> ! {
-        let thread = self.running_thread();
-        thread.told_to_end += 1;
-        if thread.told_to_end > MAX_CAUGHT {
-            let here = thread.stop;
-            loop {
-                stop(here);
-            }
-        }
-        resume_unwind(Box::new(Ending));
-    }
-
-    /// Whether what others can see is touched without an event, since threads are ending, or the one that runs panics. If it catches that, the check
-    /// cannot go on: threads do not switch while one of them panics, so nobody could have come in between.
-    pub fn skips(&mut self, at: &'static Location<'static>) -> bool {
-        if self.is_ending {
-            return true;
-        }
-        if !std::thread::panicking() {
-            return false;
-        }
-        self.skipped.get_or_insert(at);
-        true
-    }
-
-    /// The same for what an event took, where giving it back is an event.
-    pub fn skips_release(&mut self, taken: u32) -> bool {
-        match self.log.entries.get(taken as usize) {
-            Some(entry) if !self.is_ending => self.skips(entry.op.at),
-            _ => self.is_cleaning_up(),
-        }
-    }
-
-    /// The thread that runs has caught a panic during which it touched what others can see: the check ends here.
-    #[cold]
-    fn refuse_to_go_on(&mut self) {
-        if self.skipped.is_some() && self.trial.is_some() {
-            round::conclude(false);
-        }
-        if let Some(at) = self.skipped.filter(|_| !self.is_ending) {
-            let name = self.thread_name(self.running);
-            self.error.get_or_insert(Error::System(format!(
-                "{at}: thread `{name}` went on after a panic during which it touched what others can see (it dropped a guard, a sender or the like), and that cannot be checked"
-            )));
-            self.end_running();
-        }
-    }
-
-    /// The thread that runs lets others run. Who does that for ever, and nothing else, waits for what never comes.
-    pub fn idle(&mut self, at: &'static Location<'static>) {
-        if round::count(&mut self.idled, MAX_IDLED) {
-            self.refuse_to_idle(at);
-        }
-    }
-
-    #[cold]
-    fn refuse_to_idle(&mut self, at: &'static Location<'static>) {
-        self.idled = 0;
-        if std::thread::panicking() {
-            return;
-        }
-        if self.trial.is_some() {
-            round::conclude(false);
-        }
-        if !self.is_ending {
-            let name = self.thread_name(self.running);
-            self.error.get_or_insert(Error::System(format!(
-                "{at}: thread `{name}` goes round and round without touching anything that a check can see: time passes only where somebody waits or sleeps, and how many share an Arc of std is not seen"
-            )));
-        }
-        self.end_running();
-    }
-
-    /// The thread that runs uses something that was made outside of the check: the check ends here.
-    #[cold]
-    pub fn refuse(&mut self, at: &'static Location<'static>) {
-        if self.is_cleaning_up() {
-            return;
-        }
-        if self.trial.is_some() {
-            round::conclude(false);
-        }
-        let name = self.thread_name(self.running);
-        self.error.get_or_insert(Error::System(format!(
-            "{at}: thread `{name}` uses something of allways_threads that was made outside of the check, where nobody sees who comes first; make it inside of the closure that is checked"
-        )));
-        self.end_running();
-    }
-
-    /// Whether threads are ending, or the one that runs panics.
-    pub fn is_cleaning_up(&self) -> bool {
-        self.is_ending || std::thread::panicking()
     }
 
     /// The thread that runs.

@@ -4,14 +4,14 @@ use super::Runtime;
 use super::op::NONE;
 use std::net::SocketAddr;
 
-/// What the network may do to the processes, beside what it always may: so often.
+/// What the network may do to the processes, beside what it always may, and how they begin.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Faults {
+pub(crate) struct Conditions {
     /// Reads that return less than there is, for each direction of a stream.
     pub short_reads: u32,
     /// Datagrams that are lost, in a run.
     pub lost_datagrams: u32,
-    /// Whether those are found who have bound an address before they did anything else: no fault, but the lack of one.
+    /// Whether those are found who have bound an address before they did anything else.
     pub binds_first: bool,
 }
 
@@ -39,7 +39,7 @@ impl Runtime {
     /// Whether the thread that runs binds addresses before anything happens. Of a process it is the main thread: between others, it matters who comes first.
     pub fn binds_without_event(&self) -> bool {
         let parent = self.population.threads[self.running as usize].parent;
-        self.faults.binds_first && self.event == NONE && parent == NONE
+        self.conditions.binds_first && self.event == NONE && parent == NONE
     }
 
     /// Gives an object a name of its own.

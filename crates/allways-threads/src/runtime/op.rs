@@ -123,6 +123,11 @@ impl Kind {
         matches!(self, Kind::Lock | Kind::TryLock)
     }
 
+    /// Whether it reads or writes what an atomic has.
+    pub fn is_of_atomic(self) -> bool {
+        matches!(self, Kind::Load | Kind::Store | Kind::Swap | Kind::Exchange)
+    }
+
     /// Whether it accesses a cell that others must not access meanwhile, and if so, whether it writes.
     pub fn races(self) -> Option<bool> {
         match self {

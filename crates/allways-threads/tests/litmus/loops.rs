@@ -128,3 +128,26 @@ fn one_that_gives_up_after_a_while() {
     assert_eq!(verdict(main), Verdict::Holds);
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([None, Some(1)]));
 }
+
+/// Counts in the heap; whether that was the fourth time. What it has on its stack is gone when it returns.
+#[inline(never)]
+fn is_fourth(tries: &mut u32) -> bool {
+    *tries += 1;
+    tries.is_multiple_of(4)
+}
+
+#[test]
+fn one_that_is_where_it_was_most_of_the_time() {
+    let program = allways_threads::Program::new(|| {
+        let flag = AtomicBool::new(false);
+        let (mut tries, mut is_odd) = (Box::new(0), false);
+        while !flag.load(SeqCst) {
+            // Its stack changes in every fourth round.
+            is_odd ^= is_fourth(&mut tries);
+        }
+        assert!(!is_odd);
+    });
+    let options = allways::Options { max_depth: Some(40), ..allways::Options::default() };
+    let outcome = program.try_check(&options).unwrap();
+    assert_eq!(outcome.bounded_by, Some(allways::Bound::Depth), "{:?}", outcome.violation);
+}

@@ -5,6 +5,7 @@ use allways::{Cause, Outcome, Reduction, Trouble, Verdict};
 use allways_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use allways_threads::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RaceCell, RwLock, mpsc};
 use allways_threads::{hint, rand, thread, time};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 const SECOND: time::Duration = time::Duration::from_secs(1);
 
@@ -408,6 +409,22 @@ fn a_clock_that_is_hidden_is_noticed() {
         thread.join().unwrap();
     });
     let error = program.try_check(&options).unwrap_err().to_string();
+    assert!(error.contains("thread 1 ") && error.contains("is not deterministic"), "{error}");
+}
+
+#[test]
+fn random_numbers_that_are_hidden_are_noticed() {
+    let program = allways_threads::Program::new(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        let roll = || RandomState::new().build_hasher().finish() as usize;
+        let thread = thread::spawn(move || other.store(1, SeqCst));
+        x.store(roll(), SeqCst);
+        thread.join().unwrap();
+    });
+    let error = program.try_check(&allways::Options::default()).unwrap_err().to_string();
+    // Whoever stores it, and where.
+    assert!(error.starts_with("main writes ") && error.contains("trouble.rs:"), "{error}");
     assert!(error.contains("is not deterministic"), "{error}");
 }
 

@@ -317,6 +317,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
     /// to process. If it makes one, something is shared that the machine does not see.
     fn perform_otherwise(&mut self) -> Result<(), Error> {
         let len = self.steps.len();
+        let signs: Vec<u64> = (0..len).map(|event| self.machine.sign(event)).collect();
         let mut done = vec![0u64; len / 64 + 1];
         let mut rest: Vec<usize> = (0..len).collect();
         let mut last = None;
@@ -333,8 +334,10 @@ impl<'a, M: Machine> Explorer<'a, M> {
             last = Some(self.order.process(event));
             insert(&mut done, event);
             let Move { transition, footprint } = self.steps[event].what;
-            match self.machine.perform(transition) {
-                Ok(performed) if performed.footprint == footprint => {
+            let performed = self.machine.perform(transition);
+            let sign = self.machine.len().checked_sub(1).map(|event| self.machine.sign(event));
+            match performed {
+                Ok(performed) if performed.footprint == footprint && sign == Some(signs[event]) => {
                     // That two access something at once is so in some orders only. The run in which they do so the other way round shows it.
                     let races = Cause::Trouble(Trouble::DataRace);
                     if performed.failed && self.machine.failure()?.0 == races {
@@ -344,6 +347,11 @@ impl<'a, M: Machine> Explorer<'a, M> {
                 _ => {
                     self.perform_again()?;
                     let what = self.machine.describe(event)?;
+                    // It may not be the order that makes the difference.
+                    if (0..len).any(|event| self.machine.sign(event) != signs[event]) {
+                        let why = "now that the same run was repeated, and something else before: it is not deterministic; does it use a clock, random numbers or threads that are not under control, or something that outlives a run?";
+                        return Err(Error::System(format!("{what} {why}")));
+                    }
                     return Err(broken_promise(&format!("{what}; but ")));
                 }
             }

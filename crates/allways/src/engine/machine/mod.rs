@@ -209,6 +209,12 @@ pub trait Machine {
         false
     }
 
+    /// What else can be told of an event of the run, whatever order independent events came in: who looks for what a machine does not see compares this, too.
+    fn sign(&self, event: usize) -> u64 {
+        let _ = event;
+        0
+    }
+
     /// Whether numbers of processes and objects mean the same to all machines that are made for a system.
     fn shares_numbers(&self) -> bool {
         false
