@@ -7,6 +7,10 @@
 //! **It may not pay.** Sets may overlap without being equal, and then there are more of them than configurations. So there is another automaton, in
 //! which a label leads to several sets, one for each configuration that it leads to, with all that silent moves lead to from that one. These are
 //! no more than there are configurations, and [the engine](super) walks through both products side by side.
+//!
+//! **There may be no end of it.** Where a component can go on in silence for very long, a set takes in what comes first of that, and silent moves that lead
+//! out of it are edges like others, with a label that says nothing. All that was said of sets holds of these, too: what they have
+//! in them is reachable, and what silent moves lead to is in them or behind such an edge.
 
 use super::configuration::{ConfigurationId, Configurations, LabelId, Move, NONE, SILENT};
 use crate::error::Error;
@@ -23,9 +27,14 @@ pub(super) type Views = Rc<[Rc<[u32]>]>;
 /// A label, and the set that it leads to.
 pub(super) type Edge = (LabelId, SubsetId);
 
+/// A set that has so many configurations takes in no more of them: there may be no end of what a component can do in silence.
+const FULL: usize = 1024;
+
 pub(super) struct Automaton<'s> {
     pub configurations: Configurations<'s>,
     subsets: Vec<Rc<[ConfigurationId]>>,
+    /// How many configurations all these have together.
+    in_sets: usize,
     known: FxHashMap<Rc<[ConfigurationId]>, SubsetId>,
     own: Vec<Option<Rc<[Edge]>>>,
     inputs: FxHashMap<(SubsetId, EventId), Rc<[Edge]>>,
@@ -42,6 +51,7 @@ impl<'s> Automaton<'s> {
         Automaton {
             configurations,
             subsets: Vec::new(),
+            in_sets: 0,
             known: FxHashMap::default(),
             own: Vec::new(),
             inputs: FxHashMap::default(),
@@ -57,11 +67,15 @@ impl<'s> Automaton<'s> {
         Rc::clone(&self.subsets[subset as usize])
     }
 
-    /// The set of some configurations and all that silent moves lead to from them.
+    /// The set of some configurations and all that silent moves lead to from them, as long as there is room.
     pub fn closed(&mut self, from: &[ConfigurationId]) -> Result<SubsetId, Error> {
         let mut members: FxHashSet<ConfigurationId> = from.iter().copied().collect();
-        let mut todo: Vec<ConfigurationId> = members.iter().copied().collect();
-        while let Some(configuration) = todo.pop() {
+        // In the order in which they were met, the same each time.
+        let mut todo: Vec<ConfigurationId> = from.to_vec();
+        let mut next = 0;
+        while next < todo.len() && members.len() < FULL {
+            let configuration = todo[next];
+            next += 1;
             for it in &*self.configurations.own(configuration)? {
                 if it.label == SILENT && it.to != NONE && members.insert(it.to) {
                     todo.push(it.to);
@@ -75,6 +89,7 @@ impl<'s> Automaton<'s> {
         }
         let (number, members): (_, Rc<[u32]>) = (self.subsets.len() as SubsetId, members.into());
         self.known.insert(Rc::clone(&members), number);
+        self.in_sets += members.len();
         self.subsets.push(members);
         self.own.push(None);
         Ok(number)
@@ -86,8 +101,11 @@ impl<'s> Automaton<'s> {
             return Ok(Rc::clone(known));
         }
         let mut moves = Vec::new();
-        for &configuration in &*self.members(subset) {
-            moves.extend(self.configurations.own(configuration)?.iter().cloned());
+        let members = self.members(subset);
+        let stays_inside = |it: &Move| it.label == SILENT && members.binary_search(&it.to).is_ok();
+        for &configuration in &*members {
+            let own = self.configurations.own(configuration)?;
+            moves.extend(own.iter().filter(|it| !stays_inside(it)).cloned());
         }
         let edges = self.edges(&moves)?;
         self.own[subset as usize] = Some(Rc::clone(&edges));
@@ -110,11 +128,8 @@ impl<'s> Automaton<'s> {
 
     fn edges(&mut self, moves: &[Move]) -> Result<Rc<[Edge]>, Error> {
         // Panics are no edges.
-        let mut to: Vec<(LabelId, ConfigurationId)> = moves
-            .iter()
-            .filter(|it| it.label != SILENT && it.to != NONE)
-            .map(|it| (it.label, it.to))
-            .collect();
+        let mut to: Vec<(LabelId, ConfigurationId)> =
+            moves.iter().filter(|it| it.to != NONE).map(|it| (it.label, it.to)).collect();
         to.sort_unstable();
         to.dedup();
         let mut edges = Vec::new();
@@ -157,8 +172,8 @@ impl<'s> Automaton<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let members: usize = self.subsets.iter().map(|members| members.len() * 4 + 96).sum();
-        self.configurations.bytes() + (members + self.inputs.len() * 64) as u64
+        let sets = self.in_sets * 4 + self.subsets.len() * 96;
+        self.configurations.bytes() + (sets + self.inputs.len() * 64) as u64
     }
 
     // Back again.

@@ -18,8 +18,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// So often somebody looks at the clock.
-const POINTS_A_PULSE: u64 = 256;
+/// So often somebody looks at the clock: after so many points or new configurations, or combinations of views.
+const WORK_A_PULSE: usize = 256;
+const VIEWS_A_PULSE: u64 = 1 << 14;
 
 /// How a point was reached first.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,8 @@ pub(super) struct Product<'s> {
     budget: &'s Budget,
     /// For each point: budgets, a set for each component, observers, queues, what is in flight.
     pub points: Vec<Rc<[u32]>>,
+    /// How many numbers all these have together.
+    in_points: usize,
     known: FxHashMap<Rc<[u32]>, u32>,
     /// For each point, the one before it, and the depth.
     pub came: Vec<(u32, u32, Way)>,
@@ -60,6 +63,8 @@ pub(super) struct Product<'s> {
     expanded: usize,
     /// Whether all there was to find was found.
     is_over: bool,
+    /// Points and configurations when somebody last looked at the clock.
+    pulsed_at: usize,
     /// Combinations of sets of views that were looked at, and of views that were tested.
     looked_at: FxHashSet<Box<[u32]>>,
     tested: FxHashMap<Box<[u32]>, bool>,
@@ -79,12 +84,14 @@ impl<'s> Product<'s> {
             automata,
             budget,
             points: Vec::new(),
+            in_points: 0,
             known: FxHashMap::default(),
             came: Vec::new(),
             starts: Vec::new(),
             edges: 0,
             expanded: 0,
             is_over: false,
+            pulsed_at: 0,
             looked_at: FxHashSet::default(),
             tested: FxHashMap::default(),
             found: Findings {
@@ -120,7 +127,9 @@ impl<'s> Product<'s> {
         if self.is_over || self.expanded == self.points.len() {
             return Ok(false);
         }
-        if (self.expanded as u64).is_multiple_of(POINTS_A_PULSE) {
+        let work = self.expanded + self.configurations();
+        if self.found.bound.is_none() && work >= self.pulsed_at {
+            self.pulsed_at = work + WORK_A_PULSE;
             self.found.bound = self.pulse();
         }
         if u64::from(self.came[self.expanded].1) >= self.budget.max_depth {
@@ -137,7 +146,7 @@ impl<'s> Product<'s> {
     /// What has come of it.
     pub fn finish(mut self) -> Findings {
         let costs = self.space.costs();
-        let configurations: usize = self.automata.iter().map(|it| it.configurations.len()).sum();
+        let configurations = self.configurations();
         self.pulse();
         self.found.statistics = Statistics {
             unique_states: Some(self.points.len() as u64),
@@ -160,17 +169,22 @@ impl<'s> Product<'s> {
         self.found
     }
 
+    /// How many configurations were met.
+    fn configurations(&self) -> usize {
+        self.automata.iter().map(|it| it.configurations.len()).sum()
+    }
+
     fn pulse(&self) -> Option<Bound> {
         let progress = &self.budget.progress;
         let automata: u64 = self.automata.iter().map(Automaton::bytes).sum();
-        let memory =
-            automata + self.points.iter().map(|point| point.len() as u64 * 4 + 96).sum::<u64>();
+        let memory = automata + (self.in_points * 4 + self.points.len() * 96) as u64;
         progress.states.store(self.points.len() as u64, Relaxed);
         progress.generated.store(self.edges, Relaxed);
         progress.memory.store(memory, Relaxed);
         let depth = self.came.last().map_or(0, |(_, depth, _)| u64::from(*depth));
         progress.depth.store(depth, Relaxed);
-        self.budget.reached(self.points.len() as u64, memory)
+        let states = self.points.len().max(self.configurations());
+        self.budget.reached(states as u64, memory)
     }
 
     fn start(&mut self, start: usize, vector: &[u32]) -> Result<bool, Error> {
@@ -211,6 +225,7 @@ impl<'s> Product<'s> {
         let depth = if from == NONE { 0 } else { self.came[from as usize].1 + 1 };
         let (number, point): (_, Rc<[u32]>) = (self.points.len() as u32, point.into());
         self.known.insert(Rc::clone(&point), number);
+        self.in_points += point.len();
         self.points.push(point);
         self.came.push((from, depth, way));
         self.check(number)
@@ -524,6 +539,7 @@ impl<'s> Product<'s> {
         }
         let mut reads = vec![0; self.space.layout().nodes];
         let mut chosen = vec![0; views.len()];
+        let mut combinations = 0_u64;
         loop {
             for (component, nodes) in self.components.nodes.iter().enumerate() {
                 for (&node, &view) in nodes.iter().zip(&*views[component][chosen[component]]) {
@@ -544,6 +560,13 @@ impl<'s> Product<'s> {
             }
             if !count_up(&mut chosen, |component| views[component].len()) {
                 return Ok(None);
+            }
+            combinations += 1;
+            if combinations.is_multiple_of(VIEWS_A_PULSE) {
+                self.found.bound = self.pulse();
+                if self.found.bound.is_some() {
+                    return Ok(None);
+                }
             }
         }
     }
@@ -600,7 +623,13 @@ impl<'s> Product<'s> {
                     }
                 }
             }
-            if !count_up(&mut chosen, |component| ends[component].len()) {
+            let judged = self.found.terminal.judged + self.found.terminal.withheld;
+            if judged.is_multiple_of(VIEWS_A_PULSE) {
+                self.found.bound = self.pulse();
+            }
+            if self.found.bound.is_some()
+                || !count_up(&mut chosen, |component| ends[component].len())
+            {
                 return Ok(false);
             }
         }
