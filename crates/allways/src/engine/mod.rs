@@ -157,7 +157,10 @@ impl<N: Node> System<N> {
                 (options.reduction.engine_name().to_owned(), dpor::search(self, options, &budget)?)
             }
             (Engine::Lmc, _) => lmc::search(self, options, &budget)?,
-            (Engine::Dir, _) => ("dir stateful".to_owned(), dir::search(self, options, &budget)?),
+            (Engine::Dir, _) if options.stateful => {
+                ("dir stateful".to_owned(), dir::stateful::search(self, options, &budget)?)
+            }
+            (Engine::Dir, _) => ("dir".to_owned(), dir::search(self, options, &budget)?),
             (Engine::Walk, _) => ("walk".to_owned(), walk::search(self, options, &budget)?),
             (_, Search::Classic) => {
                 ("global classic".to_owned(), classic::search(self, options, &budget)?)

@@ -270,6 +270,8 @@ pub struct Options {
     pub combine: Combine,
     /// Which nodes are one component in engine `dir`: each by itself unless said.
     pub components: Components,
+    /// Whether engine `dir` remembers in which states components may be, in place of traces.
+    pub stateful: bool,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
     /// No runs longer than this.
@@ -315,6 +317,7 @@ impl Default for Options {
             preemptions: None,
             combine: Combine::Views,
             components: Components::default(),
+            stateful: false,
             threads: 0,
             max_depth: None,
             max_states: None,
@@ -336,7 +339,7 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
     /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
@@ -394,6 +397,7 @@ impl Options {
         );
         read!("ALLWAYS_COMBINE", t, options.combine = t.parse()?);
         read!("ALLWAYS_COMPONENTS", t, options.components = t.parse()?);
+        read!("ALLWAYS_STATEFUL", t, options.stateful = flag("ALLWAYS_STATEFUL", t)?);
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));

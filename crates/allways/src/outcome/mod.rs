@@ -309,6 +309,12 @@ pub struct Statistics {
     pub blocked_runs: Option<u64>,
     /// Engine `dpor` with reduction `cached`: runs that ended in a state from which everything was explored before.
     pub joined_runs: Option<u64>,
+    /// Engine `dir`: distinct skeletons, that is what components can tell of the runs of the whole system.
+    pub global_skeletons: Option<u64>,
+    /// Engine `dir`: distinct local skeletons of all components together, each of which was explored.
+    pub local_skeletons: Option<u64>,
+    /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.
+    pub covered_traces: Option<u128>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
     /// Of the combinations of local states that violate a property, how many were shown to be in no run.

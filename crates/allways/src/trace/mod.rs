@@ -10,6 +10,7 @@ pub(crate) mod clock;
 pub(crate) mod cuts;
 pub(crate) mod order;
 pub(crate) mod project;
+pub(crate) mod skeleton;
 
 #[cfg(test)]
 mod naive;

@@ -1,47 +1,44 @@
 //! Engine `dir`: dynamic interface reduction (Guo, Wu, Zhou, Liu, Yang and Zhang, "Practical software model checking via dynamic interface reduction",
-//! SOSP 2011), with states.
+//! SOSP 2011).
 //!
-//! A system is divided into components: some nodes each, one unless the user says otherwise. What a component does that no other can tell of, its timers, its
-//! choices, the messages among its own nodes, is explored once for what the others have seen of it, and not once for everything that they may do
-//! meanwhile. The paper does so trace by trace; here components have states, and what is remembered is the
-//! [set of configurations](automaton) in which a component may be after what others have seen of it. Two such pasts with
-//! equal sets have the same future. The [product] of these automata with the network is what is walked through.
+//! A system is divided into components: some nodes each, one unless the user says otherwise. What a component does that no other can tell of is explored once for what
+//! it and the others have shown each other, and not once for everything that the others may do meanwhile. [`partial`] is a component by itself, the rest of the system repeating
+//! a trace; it is explored like any machine, by optimal DPOR. What it could show that it has not shown in that trace is a *branch*. [`global`] composes branches with all traces
+//! into which they fit, which makes new traces of the whole system, with new tasks for components, until nothing new comes of it. [`verdict`] judges properties. Names of events, skeletons, projection,
+//! substitution and composition are those of [`trace::skeleton`](crate::trace::skeleton). [`stateful`] is another way to the same end, with sets of states in place of traces.
 //!
-//! **Why it is exact.** What may happen in the network depends on what was sent and taken, that is on labels alone. So what a component does in
-//! silence restricts nobody else: if a sequence of labels leads to the sets `Q1, ..., Qn` and the network `N`, then for each choice of one configuration from each set
-//! there is a run to it, put together from a way of each component to its own ([`retrace`] does so); and each run is such a sequence of labels with silent
-//! moves in between. So the reachable global states are those of `Q1 x ... x Qn x {N}`, for all points of the product, and no others. What a component
-//! cannot take in some of its configurations, it takes in the others: the set goes on with those.
+//! **Why it is sound.** Every run is performed by the machine, the composed ones too, and a violation is replayed.
 //!
-//! **What is checked where.** A property reads views. At each point, all combinations of views within its sets are
-//! tested; views are no labels, so they cost no points. Terminal states are combinations of
-//! configurations each of which can do nothing. A handler that panics does so in a configuration.
-//!
-//! **Where it does not pay.** Without silent moves a point is a global state. Where sets overlap and do not coincide, there may be more of them than
-//! configurations; so beside the walk through sets there is one in which each configuration that a label leads to has a set of its own, with what silent moves lead to from it. It has no
-//! more points than there are global states, since each is told by one of them. Both go one point at a time, and the first that is through has the fewer.
-//!
-//! **What is not silent.** All that draws on what components share: budgets of crashes, and of what the network may do to messages; and what
-//! observers see.
+//! **Why it is complete.** (1) *Substitution*: whether an event is possible, and what comes of it for others, depends on its component's own past and on what others have shown to it. Both are
+//! as they were if the component's part of a trace is put in place of another part with the same local skeleton. (2) *Components*: a component by itself is a machine whose
+//! dependencies are those of the whole, since what is forbidden is told by the past of an event. So DPOR performs a run of each of its traces, and asks for each step where else it could have happened;
+//! whatever it then finds possible and not wanted is a branch, also if it takes something from others: with what it gives alone, skeletons would be lost. (3) *Together*: let `T` be a trace of the system, and `t` the first of
+//! its interface events, in some order, such that what comes up to it is in a known skeleton `K` and with it is in none. By (1) the component of `t` can do, with the rest of `K`, what it does in `T` before `t`, and `t`
+//! is possible there. It is not in `K`. So DPOR meets it: in the largest cut of a run around that point in which the step of its process is possible; if that is another event, with more in its past, then a skeleton with
+//! that one becomes known, and there is one event less between. In the end `t` is a branch, and it is composed with `K`, as with all that it fits into. What `K` has and `T` up to `t` lacks is left out only
+//! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are. So each skeleton with which some trace
+//! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
-mod automaton;
-mod configuration;
-mod product;
-mod retrace;
+mod global;
+mod interface;
+mod partial;
+pub(crate) mod stateful;
+mod verdict;
 
 use super::budget::Budget;
 use super::options::Options;
-use super::{Findings, Found, FoundWhat};
+use super::{Findings, Found};
+use crate::engine::machine::Machine;
+use crate::engine::machine::handlers::{Built, Handlers};
 use crate::error::Error;
 use crate::model::node::Node;
+use crate::model::property::PropertyKind;
 use crate::model::system::System;
-use crate::outcome::Run;
+use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
-use crate::space::{Initial, Space};
-use automaton::Automaton;
-use configuration::{Components, Configurations};
-use product::Product;
-use std::rc::Rc;
+use global::{Counts, Global};
+use interface::Parts;
+use verdict::{Judge, Verdicts};
 
 /// Runs the search.
 pub(crate) fn search<N: Node>(
@@ -53,41 +50,84 @@ pub(crate) fn search<N: Node>(
         determinism_guard: options.determinism_guard,
         verify_aux: false,
         symmetry: false,
-        exact: true,
+        exact: false,
     };
     let space = LocalSpace::new(system, watch)?;
-    let vectors = match space.initial()? {
-        Initial::Panicked(message) => {
-            let violation = Found { what: FoundWhat::Panic(message), run: Run::default() };
-            return Ok(Findings { violation: Some(violation), ..Findings::default() });
+    let mut machine = match Handlers::build(&space)? {
+        Built::Panicked(what) => {
+            let violation = Some(Found { what, run: Run::default() });
+            return Ok(Findings { violation, ..Findings::default() });
         }
-        Initial::Vectors(vectors) => vectors,
+        Built::Machine(machine) => machine,
     };
     let faults = &system.faults;
-    let may_part = faults.partitions > 0 && !faults.cuts.is_empty();
-    let is_faithful = system.network.duplications == 0 && !system.explores_drops() && !may_part;
-    let nodes = space.layout().nodes;
-    let mut components = Components::new(options.components.among(nodes)?, is_faithful);
-    for script in &system.scripts {
-        components.call(script.iter().map(|(node, _)| node.index()));
+    let has_faults = faults.crashes > 0 || faults.partitions > 0 || system.explores_drops();
+    if has_faults && machine.readings().iter().any(|it| it.kind == PropertyKind::NeverStuck) {
+        let why = "engine dir cannot tell with faults which states are terminal unless it is stateful (`--stateful`, `Options::stateful`); engine dpor can, too";
+        return Err(Error::Options(why.to_owned()));
     }
-    let components = Rc::new(components);
-    // Where sets do not pay, the walk with one set for each configuration has fewer points: whichever is through first.
-    let walk = |is_deterministic: bool| {
-        let automata = (0..components.nodes.len()).map(|component| {
-            let configurations = Configurations::new(&space, Rc::clone(&components), component);
-            Automaton::new(configurations, is_deterministic)
-        });
-        let mut product = Product::new(&space, Rc::clone(&components), automata.collect(), budget);
-        product.begin(&vectors).map(|()| product)
+    let nodes = machine.places();
+    let parts = Parts::new(options.components.among(nodes)?, machine.groups());
+    let mut findings = search_machine(&mut *machine, &parts, budget)?;
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
+    Ok(findings)
+}
+
+/// Explores a machine that is divided into components.
+fn search_machine<M: Machine>(
+    machine: &mut M,
+    parts: &Parts,
+    budget: &Budget,
+) -> Result<Findings, Error> {
+    let mut verdict = Verdicts::new(machine);
+    let mut bound: Option<Bound> = None;
+    let mut counts = Counts::default();
+    let (mut skeletons, mut locals, mut covered) = (0, 0, 0_u128);
+    for start in 0..machine.starts() {
+        machine.restart(start)?;
+        verdict.look_at_observers(machine)?;
+        let mut global = Global::new(machine, parts, budget, start, verdict);
+        global.counts = counts;
+        global.explore()?;
+        if global.verdict.violation.is_none() {
+            Judge::new(&mut global).judge()?;
+        }
+        skeletons += global.known.len();
+        locals += global.locals.len();
+        covered = covered.saturating_add(global.covered());
+        counts = global.counts;
+        bound = bound.or(global.bound);
+        verdict = global.verdict;
+        if verdict.is_over() || !matches!(bound, None | Some(Bound::Depth)) {
+            break;
+        }
+    }
+    let costs = machine.costs();
+    let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
+    let statistics = Statistics {
+        transitions: Some(counts.transitions),
+        runs: Some(counts.local_traces),
+        blocked_runs: Some(counts.other_runs),
+        system_states: Some(verdict.tested() as u64),
+        global_skeletons: Some(skeletons as u64),
+        local_skeletons: Some(locals as u64),
+        covered_traces: Some(covered),
+        handler_executions: costs.map(|costs| costs.handler_executions),
+        guard_executions: costs.map(|costs| costs.guard_executions),
+        local_states: costs.map(|costs| costs.local_states),
+        local_events: costs.map(|costs| costs.local_events),
+        depth: Some(counts.deepest as u64),
+        user_time: costs.map(|costs| std::time::Duration::from_nanos(costs.user_nanos)),
+        ..Statistics::default()
     };
-    let (mut sets, mut single) = (walk(true)?, walk(false)?);
-    loop {
-        if !sets.step()? {
-            return Ok(sets.finish());
-        }
-        if !single.step()? {
-            return Ok(single.finish());
-        }
-    }
+    Ok(Findings {
+        bound: bound.filter(|_| !stopped_early),
+        stopped_early,
+        statistics,
+        violation: verdict.violation,
+        witnesses: verdict.witnesses,
+        terminal: verdict.terminal,
+        ..Findings::default()
+    })
 }

@@ -304,7 +304,7 @@ impl Cache {
                 self.missing.push((at, Move { transition, footprint }));
                 Ok(())
             }
-            Elsewhere::Blocked(_) | Elsewhere::Hindered(_) => {
+            Elsewhere::Blocked(_) | Elsewhere::Hindered(_) | Elsewhere::Unwanted(_) => {
                 let what = "what was possible at a point of the run is not possible there";
                 Err(Error::Internal(what.to_owned()))
             }

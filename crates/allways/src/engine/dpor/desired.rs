@@ -181,6 +181,13 @@ impl Cuts {
                         self.add_last(explorer, asked, decides, &mut next);
                     }
                 }
+                Elsewhere::Unwanted(footprint) => {
+                    let footprints = explorer.machine.footprints();
+                    let conflicts = |event: usize| {
+                        footprints.conflict(explorer.steps[event].what.footprint, footprint)
+                    };
+                    self.add_last(explorer, asked, conflicts, &mut next);
+                }
                 Elsewhere::Hindered(by) => {
                     if !asked.needs(explorer, by) {
                         next.push(by as u32);

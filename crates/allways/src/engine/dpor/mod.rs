@@ -154,7 +154,10 @@ pub(crate) fn search_together<S: Machines>(
 }
 
 /// Explores everything from every start.
-fn explore<M: Machine>(explorer: &mut Explorer<'_, M>, reduction: Reduction) -> Result<(), Error> {
+pub(crate) fn explore<M: Machine>(
+    explorer: &mut Explorer<'_, M>,
+    reduction: Reduction,
+) -> Result<(), Error> {
     for start in 0..explorer.machine.starts() {
         explorer.restart(start)?;
         if explorer.is_over() {

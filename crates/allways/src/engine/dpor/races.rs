@@ -211,6 +211,9 @@ impl Races {
                         let event = event.map(|(event, _)| event);
                         self.add(explorer, process, footprint, created_by, event);
                     }
+                    Elsewhere::Unwanted(footprint) => {
+                        self.try_smaller(explorer, event, &roots, footprint);
+                    }
                     Elsewhere::Hindered(by) => self.try_without(explorer, &roots, by as u32, false),
                     Elsewhere::Blocked(by) => {
                         for &object in by.objects() {
@@ -225,6 +228,33 @@ impl Races {
             self.spare.push(roots);
         }
         Ok(())
+    }
+
+    /// Has all smaller cuts looked at that lack one more event which conflicts with what this touches.
+    fn try_smaller<M: Machine>(
+        &mut self,
+        explorer: &Explorer<'_, M>,
+        event: Option<(usize, u32)>,
+        roots: &[u32],
+        footprint: Footprint,
+    ) {
+        if let Some((event, _)) = event {
+            self.open[event] |= explorer.steps[event].what.footprint != footprint;
+        }
+        let footprints = explorer.machine.footprints();
+        let conflicts = |other: &usize| {
+            footprints.conflict(explorer.steps[*other].what.footprint, footprint)
+                && self.without.binary_search(&(*other as u32)).is_err()
+        };
+        let mut last: Vec<usize> = Vec::new();
+        for other in (0..explorer.steps.len()).rev().filter(conflicts) {
+            if !last.iter().any(|&later| explorer.order.before(other, later)) {
+                last.push(other);
+            }
+        }
+        for other in last {
+            self.try_without(explorer, roots, other as u32, true);
+        }
     }
 
     /// What an event does not touch may change behind it, and whether it could have happened elsewhere with it.

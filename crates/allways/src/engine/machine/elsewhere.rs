@@ -14,12 +14,12 @@ use crate::model::faults::FaultState;
 use crate::space::StateId;
 
 /// The part of a state that decides about one process.
-struct Place {
-    state: Option<StateId>,
+pub(super) struct Place {
+    pub state: Option<StateId>,
     /// Where the states of the observers are, [`NONE`] if they are the present ones.
     fed: u32,
     faults: FaultState,
-    head: Option<u32>,
+    pub head: Option<u32>,
 }
 
 impl Handlers<'_> {
@@ -101,7 +101,7 @@ impl Handlers<'_> {
     }
 
     /// How things are without some events of the run.
-    fn place(&self, process: Process, without: &[u32]) -> Place {
+    pub(super) fn place(&self, process: Process, without: &[u32]) -> Place {
         let doer = &self.doers[process as usize];
         let mut place = Place { state: None, fed: NONE, faults: self.faults, head: None };
         // From the last to the first: the first decides.

@@ -19,7 +19,7 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Transition};
+use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Transition};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -290,6 +290,35 @@ impl Machine for Handlers<'_> {
 
     fn reach(&self, process: Process) -> Reach {
         self.reach_of(process)
+    }
+
+    fn groups(&self) -> usize {
+        // The network is one more, if it does something by itself.
+        self.layout.nodes + usize::from(self.has_partitions())
+    }
+
+    fn group(&self, process: Process) -> u32 {
+        self.group_of(process)
+    }
+
+    fn owner(&self, object: Object) -> Option<u32> {
+        self.owner_of(object)
+    }
+
+    fn shows(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        self.list_shown(transition, without, into)
+    }
+
+    fn withholds(&mut self, group: u32) -> bool {
+        let node = group as usize;
+        self.states
+            .get(node)
+            .is_some_and(|&state| self.memo.space.state(node, state).withheld)
     }
 
     fn is_withheld(&mut self) -> bool {

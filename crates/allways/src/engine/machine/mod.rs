@@ -20,6 +20,7 @@ pub(crate) mod lanes;
 mod perform;
 mod processes;
 mod results;
+mod shown;
 
 use crate::error::Error;
 use crate::model::property::PropertyKind;
@@ -79,6 +80,8 @@ pub enum Elsewhere {
     /// It could not, and it could in no state with fewer of the events of the run as long as this event of
     /// the run is among them.
     Hindered(usize),
+    /// It could, and would have touched this, but nobody wants to see that. What it would do with fewer of the events that touch the same may be wanted.
+    Unwanted(Footprint),
 }
 
 /// What may happen next.
@@ -123,6 +126,17 @@ pub struct Reach {
     pub touches: Option<Footprint>,
     /// The object that all those write who create its steps. Where there is none, its first step needs nobody to create it.
     pub creator: Option<Object>,
+}
+
+/// What others can tell of a step: see [`Machine::shows`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shown {
+    /// What it takes of what another step gave.
+    pub taken: u64,
+    /// What it gives to which group.
+    pub to: Vec<(u32, u64)>,
+    /// What it does to objects that several groups touch.
+    pub shared: u64,
 }
 
 /// What a property reads, and what it claims.
@@ -213,6 +227,42 @@ pub trait Machine {
     fn sign(&self, event: usize) -> u64 {
         let _ = event;
         0
+    }
+
+    /// How many groups there are that processes belong to: nodes, for instance. Components are made of groups.
+    fn groups(&self) -> usize {
+        1
+    }
+
+    /// The group that a process belongs to.
+    fn group(&self, process: Process) -> u32 {
+        let _ = process;
+        0
+    }
+
+    /// The group whose processes alone touch an object, if there is such a group.
+    fn owner(&self, object: Object) -> Option<u32> {
+        let _ = object;
+        Some(0)
+    }
+
+    /// What other groups can tell of a step that is possible in the state to which the run leads without some of its events, in place of what is in `into`: the same numbers whenever
+    /// all that comes of it for them is the same.
+    fn shows(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        let _ = (transition, without);
+        *into = Shown::default();
+        Ok(())
+    }
+
+    /// Whether only a bound on timers, or the like, keeps something from happening in a group.
+    fn withholds(&mut self, group: u32) -> bool {
+        let _ = group;
+        self.is_withheld()
     }
 
     /// Whether numbers of processes and objects mean the same to all machines that are made for a system.

@@ -1,0 +1,84 @@
+//! What nodes can tell of the steps of others, for those who divide a system into components.
+
+use super::handlers::{Handlers, Kind, Shared};
+use super::lanes::NONE;
+use super::{Object, Process, Shown, Transition};
+use crate::error::Error;
+use crate::model::network::NetworkKind;
+use crate::space::StepEnd;
+use crate::trace::skeleton::{mix, pair};
+
+impl Handlers<'_> {
+    /// See [`Machine::group`](super::Machine::group). What is lost belongs to the node that does not get it.
+    pub(super) fn group_of(&self, process: Process) -> u32 {
+        let doer = &self.doers[process as usize];
+        match (doer.node, doer.lane) {
+            (NONE, NONE) => self.layout.nodes as u32,
+            (NONE, lane) => self.lanes.all[lane as usize].node,
+            (node, _) => node,
+        }
+    }
+
+    /// See [`Machine::owner`](super::Machine::owner).
+    pub(super) fn owner_of(&self, object: Object) -> Option<u32> {
+        if object < self.layout.nodes as Object {
+            return Some(object);
+        }
+        let lane = object.checked_sub(self.object(Shared::First))?;
+        // Where sending touches lanes, they are not the receiver's alone.
+        (!self.sends_touch()).then(|| self.lanes.all[lane as usize].node)
+    }
+
+    /// See [`Machine::shows`](super::Machine::shows).
+    pub(super) fn list_shown(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        into.to.clear();
+        let doer = self.doers[transition.process as usize];
+        let place = self.place(transition.process, without);
+        let mut event = doer.event;
+        if doer.lane != NONE {
+            let lane = &self.lanes.all[doer.lane as usize];
+            event = lane.items[place.head.unwrap_or(lane.head) as usize].event;
+        }
+        let kind = match doer.kind {
+            Kind::Deliver => 1,
+            Kind::Inside => 2,
+            Kind::Keep => 3,
+            Kind::Lose => 4,
+            Kind::Crash => 5,
+            Kind::Heal => 6,
+            Kind::Partition => 7 + u64::from(doer.event),
+        };
+        let space = self.memo.space;
+        into.taken = match doer.lane {
+            NONE => 0,
+            _ => pair(kind, space.event(event).key),
+        };
+        // Losses are no steps of the node, so which of them it is must be told.
+        into.shared = pair(kind, into.taken);
+        if doer.node == NONE {
+            return Ok(());
+        }
+        let state = place.state.unwrap_or(self.states[doer.node as usize]);
+        let steps = space.steps(state, event)?;
+        let step = steps.get(transition.alternative as usize).map(|step| &step.end);
+        let Some(StepEnd::Next(next)) = step else {
+            // What fails shows nothing, and nothing comes after it.
+            return Ok(());
+        };
+        into.shared = pair(kind, u64::from(next.feed));
+        for &send in &next.sends {
+            let to = self.layout.event_node(send) as u32;
+            into.to.push((to, mix(space.event(send).key)));
+        }
+        // Where the network keeps no order, nobody can tell it.
+        if self.layout.network != NetworkKind::Ordered {
+            into.to.sort_unstable();
+        }
+        Ok(())
+    }
+}
