@@ -161,7 +161,8 @@ impl<'a, M: Machine> Global<'a, M> {
         if !matches!(self.bound, None | Some(Bound::Depth)) {
             return true;
         }
-        let reached = match self.runs.load(Relaxed) >= self.budget.max_runs {
+        let runs = self.runs.load(Relaxed) + self.counts.compositions;
+        let reached = match runs >= self.budget.max_runs {
             true => Some(Bound::Runs),
             false => self.budget.reached(0, memory),
         };
