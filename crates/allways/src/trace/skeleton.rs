@@ -10,6 +10,10 @@
 //! can be told of them is the same, up to collisions of 64 bits. Vector clocks of skeletons (section 4.2 of the paper) are these pasts. **Events with equal labels that
 //! concern a component must be ordered**, as those of one node are; then no two events of a run have the same name.
 //!
+//! **The past that a component can tell** is less than all of it. An own event comes after own ones, and after what it takes from others. What others give comes after the own events that led to it; in which
+//! order they give is told only where the label tells it (where messages keep their order it must), or where it is in what they do to objects that all touch. The paper keeps all
+//! order among what others give, and so tells more local skeletons apart. Nothing depends on that: what is given is there or not.
+//!
 //! **Substitution.** Let two runs have the same local skeleton for a component. To put the component's events of the one in place of those of the other, [`Trace::with`] takes the component's
 //! events in the order of the one and the rest in that of the other, and goes on with either as long as all that it depends on across the border is
 //! there. It is there in time: what happens before an interface event across the border is in its name.
@@ -17,7 +21,7 @@
 //! **Composition** with a branching event goes the same way: of a trace, [`Trace::without`] leaves out what cannot be there with it, with all that happens after that, and
 //! the event comes last.
 
-use super::order::{Order, Touch, contains};
+use super::order::{Order, Touch, contains, insert, members, unite};
 use rustc_hash::FxHashSet;
 
 /// The name of an event for a component, or for all.
@@ -30,6 +34,8 @@ pub(crate) struct Label {
     pub all: u64,
     /// What it shows to which other component.
     pub to: Vec<(u32, u64)>,
+    /// Whether it touches what several components touch.
+    pub is_shared: bool,
 }
 
 /// What can be told of an event.
@@ -40,6 +46,7 @@ pub(crate) struct Mark {
     pub name: Name,
     /// What each component calls it that it concerns; the own component first.
     pub names: Vec<(u32, Name)>,
+    is_shared: bool,
 }
 
 impl Mark {
@@ -61,6 +68,11 @@ pub(crate) fn pair(a: u64, b: u64) -> u64 {
     mix(mix(a).rotate_left(32) ^ b.wrapping_add(0x9E37_79B9_7F4A_7C15))
 }
 
+/// The global name of an event with this past, which is the signature of the names of all that happens before it.
+pub(crate) fn global_name(component: u32, label: &Label, past: u64) -> Name {
+    pair(pair(u64::from(component), label.all), past) | 1
+}
+
 /// A set of names as one number.
 pub(crate) fn signature(names: impl Iterator<Item = Name>) -> u64 {
     names.map(mix).fold(0, u64::wrapping_add)
@@ -71,59 +83,90 @@ pub(crate) fn signature(names: impl Iterator<Item = Name>) -> u64 {
 pub(crate) struct Marks {
     pub order: Order,
     pub all: Vec<Mark>,
+    /// For each event, the past that its own component can tell, internal events among it, as a set of bits.
+    told: Vec<Vec<u64>>,
+    direct: Vec<u32>,
 }
 
 impl Marks {
     /// Adds the next event of the run.
     pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) {
         let event = self.order.push(touch);
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_before(event, &mut direct);
+        let told = self.told_by(component, direct.iter().copied());
+        self.direct = direct;
         let past = self.order.past(event);
-        let mark = self.mark(|other| contains(past, other), event, component, label);
+        let mark = self.mark(past, &told, component, label);
         self.all.push(mark);
+        self.told.push(told);
     }
 
     /// Undoes all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
         self.order.truncate(len);
         self.all.truncate(len);
+        self.told.truncate(len);
     }
 
-    /// The mark of an event with this past.
-    fn mark(
-        &self,
-        is_past: impl Fn(usize) -> bool,
-        len: usize,
-        component: u32,
-        label: &Label,
-    ) -> Mark {
-        if label.all == 0 {
-            return Mark { component, name: 0, names: Vec::new() };
-        }
-        let mut past = 0_u64;
-        let own = (component, label.all);
-        let mut names: Vec<(u32, u64)> =
-            std::iter::once(own).chain(label.to.iter().copied()).map(|(to, _)| (to, 0)).collect();
-        for event in (0..len).filter(|&event| is_past(event)) {
-            let mark = &self.all[event];
-            if mark.name == 0 {
+    /// The past that a component can tell of an own event that depends on these by itself.
+    fn told_by(&self, component: u32, direct: impl Iterator<Item = u32>) -> Vec<u64> {
+        let mut told = vec![0; self.all.len() / 64 + 1];
+        for event in direct.map(|event| event as usize) {
+            if contains(&told, event) {
                 continue;
             }
-            past = past.wrapping_add(mix(mark.name));
-            for (component, sum) in &mut names {
-                if let Some(name) = mark.for_component(*component) {
-                    *sum = sum.wrapping_add(mix(name));
+            insert(&mut told, event);
+            match self.all[event].component == component {
+                true => unite(&mut told, &self.told[event]),
+                false => {
+                    let is_shared = self.all[event].is_shared;
+                    self.add_told_of(component, self.order.past(event), is_shared, &mut told);
                 }
             }
         }
-        let labels = std::iter::once(own).chain(label.to.iter().copied());
-        for ((_, sum), (to, label)) in names.iter_mut().zip(labels) {
-            *sum = pair(pair(u64::from(component), u64::from(to)), pair(label, *sum)) | 1;
-        }
-        Mark { component, name: pair(pair(u64::from(component), label.all), past) | 1, names }
+        told
     }
 
-    /// The mark that an event would have after the run without some of its events, which are in the order of the run; and the
-    /// events that would happen before it.
+    /// Adds the past that a component can tell of an event of another.
+    fn add_told_of(&self, component: u32, past: &[u64], is_shared: bool, into: &mut Vec<u64>) {
+        for event in members(past) {
+            let mark = &self.all[event];
+            if mark.component == component {
+                insert(into, event);
+                unite(into, &self.told[event]);
+            } else if is_shared && mark.is_shared {
+                insert(into, event);
+            }
+        }
+    }
+
+    /// The mark of an event with this past, of which its own component can tell this.
+    fn mark(&self, past: &[u64], told: &[u64], component: u32, label: &Label) -> Mark {
+        let is_shared = label.is_shared;
+        if label.all == 0 {
+            return Mark { component, name: 0, names: Vec::new(), is_shared };
+        }
+        let sum = |events: &[u64], name: &dyn Fn(&Mark) -> Option<Name>| {
+            let names = members(events).filter_map(|event| name(&self.all[event]));
+            signature(names)
+        };
+        let all = sum(past, &|mark| (mark.name != 0).then_some(mark.name));
+        let name_for = |to: u32, label: u64, told: &[u64]| {
+            let past = sum(told, &|mark| mark.for_component(to));
+            (to, pair(pair(u64::from(component), u64::from(to)), pair(label, past)) | 1)
+        };
+        let mut names = vec![name_for(component, label.all, told)];
+        for &(to, what) in &label.to {
+            let mut told = vec![0; past.len()];
+            self.add_told_of(to, past, is_shared, &mut told);
+            names.push(name_for(to, what, &told));
+        }
+        Mark { component, name: global_name(component, label, all), names, is_shared }
+    }
+
+    /// The mark that an event would have after the run without some of its events, which are in the order of the run; and the past that its own component could
+    /// tell.
     pub fn mark_elsewhere(
         &self,
         touch: &Touch<'_>,
@@ -131,33 +174,30 @@ impl Marks {
         component: u32,
         label: &Label,
     ) -> (Mark, Vec<u32>) {
-        let len = self.order.len();
-        let mut past: Vec<bool> = vec![false; len];
-        // From the last to the first: the past of one that happens before it is looked at no more.
-        for event in (0..len).rev() {
-            if without.binary_search(&(event as u32)).is_ok() {
-                continue;
-            }
-            let is_needed =
-                touch.created_by == Some(event) || touch.needs.contains(&(event as u32));
-            if past[event] || is_needed || self.order.touch(event).conflicts(touch) {
-                past[event] = true;
-                for &before in self.order.immediate(event) {
-                    past[before as usize] = true;
-                }
+        let mut direct = Vec::new();
+        self.order.dependent_on(self.order.len(), touch, &mut direct);
+        direct.retain(|event| without.binary_search(event).is_err());
+        let mut past = vec![0; self.all.len() / 64 + 1];
+        for &event in &direct {
+            if !contains(&past, event as usize) {
+                unite(&mut past, self.order.past(event as usize));
+                insert(&mut past, event as usize);
             }
         }
-        let mark = self.mark(|event| past[event], len, component, label);
-        let past = (0..len as u32).filter(|&event| past[event as usize]).collect();
-        (mark, past)
+        let told = self.told_by(component, direct.into_iter());
+        let mark = self.mark(&past, &told, component, label);
+        (mark, members(&told).map(|event| event as u32).collect())
     }
 
     /// The run as it is, with what each event does.
     pub fn trace<T: Clone>(&self, whats: impl Iterator<Item = T>) -> Trace<T> {
-        let event = |(event, what): (usize, T)| Event {
-            what,
-            mark: self.all[event].clone(),
-            before: self.order.immediate(event).into(),
+        let mut direct = Vec::new();
+        let event = |(event, what): (usize, T)| {
+            let mark = self.all[event].clone();
+            self.order.dependent_before(event, &mut direct);
+            let is_across = |other: &u32| self.all[*other as usize].component != mark.component;
+            let across = direct.iter().copied().filter(is_across).collect();
+            Event { what, mark, before: self.order.immediate(event).into(), across }
         };
         Trace { events: whats.enumerate().map(event).collect() }
     }
@@ -170,6 +210,8 @@ pub(crate) struct Event<T> {
     pub mark: Mark,
     /// The events that happen before it with none in between.
     pub before: Box<[u32]>,
+    /// The events of other components that it depends on by itself.
+    across: Box<[u32]>,
 }
 
 /// A trace, as one of its runs.
@@ -216,7 +258,7 @@ impl<T: Clone> Trace<T> {
         // What is depended on across the border was done already.
         let is_ready = |trace: &Trace<T>, event: usize, done: &FxHashSet<Name>| {
             let own = is_its(&trace.events[event]);
-            trace.events[event].before.iter().all(|&before| {
+            trace.events[event].across.iter().all(|&before| {
                 let before = &trace.events[before as usize];
                 is_its(before) == own
                     || before.mark.for_component(component).is_some_and(|name| done.contains(&name))

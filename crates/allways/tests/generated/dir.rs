@@ -61,7 +61,10 @@ fn gives_the_same_verdict(
         let luck = |outcome: &Outcome| outcome.verdict == Verdict::Holds && !outcome.complete;
         prop_assert!(
             outcome.verdict == oracle.verdict || luck(&outcome) || luck(&oracle),
-            "{:?}: {:?}, not {:?}", which, outcome.verdict, oracle.verdict
+            "{:?}: {:?}, not {:?}",
+            which,
+            outcome.verdict,
+            oracle.verdict
         );
         if oracle.complete && stateful {
             let (points, states) =

@@ -9,16 +9,16 @@
 
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Explored, Look, Looks, Partial};
+use super::verdict::Verdicts;
 use crate::engine::budget::Budget;
 use crate::engine::dpor::explore::Explorer;
 use crate::engine::dpor::{explore, run_of};
 use crate::engine::machine::{Machine, Transition};
 use crate::engine::options::Reduction;
-use super::verdict::Verdicts;
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
-use crate::trace::skeleton::{Name, Trace, mix, pair, signature};
+use crate::trace::skeleton::{Event, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -376,7 +376,7 @@ impl<'a, M: Machine> Global<'a, M> {
         match &branch.step {
             Some((_, label, _)) => {
                 let past = name_of_past(&trace, component, &branch.past);
-                let name = pair(pair(u64::from(component), label.all), past) | 1;
+                let name = global_name(component, label, past);
                 wanted.push(name);
                 let has_all = |&other: &u32| {
                     let other = &self.known[other as usize].names;
@@ -427,10 +427,7 @@ impl<'a, M: Machine> Global<'a, M> {
 }
 
 /// The name of an own interface event of a component.
-pub(super) fn own_name(
-    event: &crate::trace::skeleton::Event<Doing>,
-    component: u32,
-) -> Option<Name> {
+pub(super) fn own_name(event: &Event<Doing>, component: u32) -> Option<Name> {
     match event.mark.component == component {
         true => event.mark.for_component(component),
         false => None,

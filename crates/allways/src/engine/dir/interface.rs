@@ -52,11 +52,12 @@ impl Parts {
         // What different groups show at the same time is told apart by who shows it.
         let group = u64::from(machine.group(process));
         let mut to: Vec<(u32, u64)> = Vec::new();
-        let mut show = |component: u32, what: u64| {
-            match to.iter_mut().find(|(other, _)| *other == component) {
-                Some((_, all)) => *all = pair(*all, what),
-                None => to.push((component, pair(group, what))),
-            }
+        let mut show = |component: u32, what: u64| match to
+            .iter_mut()
+            .find(|(other, _)| *other == component)
+        {
+            Some((_, all)) => *all = pair(*all, what),
+            None => to.push((component, pair(group, what))),
         };
         for &(group, what) in &shown.to {
             let component = self.of_group[group as usize];
@@ -72,7 +73,9 @@ impl Parts {
         };
         let is_shared = objects.any(is_foreign);
         if is_shared {
-            (0..self.len()).filter(|&other| other != own).for_each(|other| show(other, shown.shared));
+            (0..self.len())
+                .filter(|&other| other != own)
+                .for_each(|other| show(other, shown.shared));
         }
         to.sort_unstable();
         let is_taken = giver.is_some_and(|giver| giver != own);
@@ -89,7 +92,7 @@ impl Parts {
         for &(component, what) in &to {
             all = pair(all, pair(u64::from(component), what));
         }
-        Label { all: all | 1, to }
+        Label { all: all | 1, to, is_shared }
     }
 }
 
@@ -115,7 +118,7 @@ pub(super) struct Would {
     pub label: Label,
     /// The name that its own component has for it; zero if it is internal.
     pub name: u64,
-    /// The events that would happen before it.
+    /// The events before it that its own component could tell.
     pub past: Vec<u32>,
 }
 

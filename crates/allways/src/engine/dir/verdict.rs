@@ -138,9 +138,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// Looks at everything.
     pub fn judge(&mut self) -> Result<(), Error> {
         let readings = self.global.verdict.readings.clone();
-        let reads_views = readings.iter().any(|it| {
-            it.observer.is_none() && it.kind != PropertyKind::NeverStuck
-        });
+        let reads_views =
+            readings.iter().any(|it| it.observer.is_none() && it.kind != PropertyKind::NeverStuck);
         let forbids_ends = readings.iter().any(|it| it.kind == PropertyKind::NeverStuck);
         for known in 0..self.global.known.len() {
             if reads_views {

@@ -316,9 +316,7 @@ impl Machine for Handlers<'_> {
 
     fn withholds(&mut self, group: u32) -> bool {
         let node = group as usize;
-        self.states
-            .get(node)
-            .is_some_and(|&state| self.memo.space.state(node, state).withheld)
+        self.states.get(node).is_some_and(|&state| self.memo.space.state(node, state).withheld)
     }
 
     fn is_withheld(&mut self) -> bool {

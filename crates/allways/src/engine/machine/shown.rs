@@ -1,11 +1,12 @@
 //! What nodes can tell of the steps of others, for those who divide a system into components.
 
 use super::handlers::{Handlers, Kind, Shared};
-use super::lanes::NONE;
+use super::lanes::{Item, NONE};
 use super::{Object, Process, Shown, Transition};
 use crate::error::Error;
 use crate::model::network::NetworkKind;
-use crate::space::StepEnd;
+use crate::space::vector::Layout;
+use crate::space::{EventId, StepEnd};
 use crate::trace::skeleton::{mix, pair};
 
 impl Handlers<'_> {
@@ -71,14 +72,34 @@ impl Handlers<'_> {
             return Ok(());
         };
         into.shared = pair(kind, u64::from(next.feed));
-        for &send in &next.sends {
-            let to = self.layout.event_node(send) as u32;
-            into.to.push((to, mix(space.event(send).key)));
+        let is_ordered = self.layout.network == NetworkKind::Ordered;
+        for (index, &send) in next.sends.iter().enumerate() {
+            let to = self.layout.event_node(send);
+            // Where the network keeps the order, which of the messages between two nodes it is can be told.
+            let place = match is_ordered && self.memo.event(send).is_message() {
+                true => {
+                    self.sent_before(doer.node, to, without)
+                        + same_way(self.layout, &next.sends[..index], to)
+                }
+                false => 0,
+            };
+            into.to.push((to as u32, pair(place, mix(space.event(send).key))));
         }
-        // Where the network keeps no order, nobody can tell it.
-        if self.layout.network != NetworkKind::Ordered {
+        if !is_ordered {
             into.to.sort_unstable();
         }
         Ok(())
     }
+
+    /// How many messages a node has sent to another, without some events of the run.
+    fn sent_before(&self, from: u32, to: usize, without: &[u32]) -> u64 {
+        let lane = &self.lanes.all[from as usize * self.layout.nodes + to];
+        let is_there = |item: &&Item| without.binary_search(&item.created_by).is_err();
+        lane.items.iter().filter(is_there).count() as u64
+    }
+}
+
+/// How many of these are for a node.
+fn same_way(layout: &Layout, sends: &[EventId], to: usize) -> u64 {
+    sends.iter().filter(|&&send| layout.event_node(send) == to).count() as u64
 }
