@@ -11,8 +11,9 @@
 //! concern a component must be ordered**, as those of one node are; then no two events of a run have the same name.
 //!
 //! **The past that a component can tell** is less than all of it. An own event comes after own ones, and after what it takes from others. What others give comes after the own events that led to it; in which
-//! order they give is told only where the label tells it (where messages keep their order it must), or where it is in what they do to objects that all touch. The paper keeps all
-//! order among what others give, and so tells more local skeletons apart. Nothing depends on that: what is given is there or not.
+//! order they give is told only where the label tells it (where messages keep their order it must). The paper keeps all
+//! order among what others give, and so tells more local skeletons apart. Nothing depends on that: what is given is there or not. It is otherwise where others touch an object that the component touches, too:
+//! what they give only after that cannot be had before, so what they do to such objects is always told.
 //!
 //! **Substitution.** Let two runs have the same local skeleton for a component. To put the component's events of the one in place of those of the other, [`Trace::with`] takes the component's
 //! events in the order of the one and the rest in that of the other, and goes on with either as long as all that it depends on across the border is
@@ -119,23 +120,20 @@ impl Marks {
             insert(&mut told, event);
             match self.all[event].component == component {
                 true => unite(&mut told, &self.told[event]),
-                false => {
-                    let is_shared = self.all[event].is_shared;
-                    self.add_told_of(component, self.order.past(event), is_shared, &mut told);
-                }
+                false => self.add_told_of(component, self.order.past(event), &mut told),
             }
         }
         told
     }
 
     /// Adds the past that a component can tell of an event of another.
-    fn add_told_of(&self, component: u32, past: &[u64], is_shared: bool, into: &mut Vec<u64>) {
+    fn add_told_of(&self, component: u32, past: &[u64], into: &mut [u64]) {
         for event in members(past) {
             let mark = &self.all[event];
             if mark.component == component {
                 insert(into, event);
                 unite(into, &self.told[event]);
-            } else if is_shared && mark.is_shared {
+            } else if mark.is_shared {
                 insert(into, event);
             }
         }
@@ -159,7 +157,7 @@ impl Marks {
         let mut names = vec![name_for(component, label.all, told)];
         for &(to, what) in &label.to {
             let mut told = vec![0; past.len()];
-            self.add_told_of(to, past, is_shared, &mut told);
+            self.add_told_of(to, past, &mut told);
             names.push(name_for(to, what, &told));
         }
         Mark { component, name: global_name(component, label, all), names, is_shared }

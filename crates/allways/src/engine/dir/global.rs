@@ -361,10 +361,11 @@ impl<'a, M: Machine> Global<'a, M> {
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            if kept.is_subset(&left) {
+            let fits = kept.is_subset(&left);
+            names = left;
+            if fits {
                 break (stays, other_stays);
             }
-            names = left;
         };
         if !branch.past.iter().all(|name| names.contains(name)) {
             return Ok(());

@@ -35,6 +35,8 @@ pub(super) struct Lane {
     pub from: Option<u32>,
     /// The node whose steps put envelopes here, if any do.
     pub creator: Option<u32>,
+    /// What tells it from other lanes with the same content: which calls came before, if it has a call that was released.
+    pub origin: u64,
     /// Whether delivering takes the envelope away.
     pub is_consumed: bool,
     pub deliver: u32,
@@ -60,6 +62,7 @@ impl Lanes {
             node,
             from,
             creator: from,
+            origin: 0,
             is_consumed,
             deliver: NONE,
             keep: NONE,

@@ -4,10 +4,11 @@
 //! processes are added when the first envelope goes through it, what happens inside a node when it first may.
 
 use super::handlers::{Doer, Handlers, Kind, Shared};
-use super::lanes::NONE;
+use super::lanes::{Lane, NONE};
 use super::{Object, Process};
 use crate::model::network::NetworkKind;
 use crate::space::EventId;
+use crate::trace::skeleton::pair;
 
 impl Handlers<'_> {
     /// Adds the processes that need no envelope, and the channels of an ordered network.
@@ -113,8 +114,10 @@ impl Handlers<'_> {
                 return lane;
             }
             let lane = self.add_lane(node, None, true, event);
-            let releaser = self.lanes.all[released_by as usize].node;
-            self.lanes.all[lane as usize].creator = Some(releaser);
+            let Lane { node: releaser, origin, deliver, .. } = self.lanes.all[released_by as usize];
+            let before = self.memo.space.event(self.doers[deliver as usize].event).key;
+            let known = &mut self.lanes.all[lane as usize];
+            (known.creator, known.origin) = (Some(releaser), pair(before, origin));
             self.of_call.insert((event, released_by), lane);
             return lane;
         }

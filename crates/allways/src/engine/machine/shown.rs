@@ -5,8 +5,7 @@ use super::lanes::{Item, NONE};
 use super::{Object, Process, Shown, Transition};
 use crate::error::Error;
 use crate::model::network::NetworkKind;
-use crate::space::vector::Layout;
-use crate::space::{EventId, StepEnd};
+use crate::space::StepEnd;
 use crate::trace::skeleton::{mix, pair};
 
 impl Handlers<'_> {
@@ -43,7 +42,11 @@ impl Handlers<'_> {
         let mut event = doer.event;
         if doer.lane != NONE {
             let lane = &self.lanes.all[doer.lane as usize];
-            event = lane.items[place.head.unwrap_or(lane.head) as usize].event;
+            let Some(item) = lane.items.get(place.head.unwrap_or(lane.head) as usize) else {
+                let what = "a step was to be shown that is not possible";
+                return Err(Error::Internal(what.to_owned()));
+            };
+            event = item.event;
         }
         let kind = match doer.kind {
             Kind::Deliver => 1,
@@ -73,33 +76,29 @@ impl Handlers<'_> {
         };
         into.shared = pair(kind, u64::from(next.feed));
         let is_ordered = self.layout.network == NetworkKind::Ordered;
-        for (index, &send) in next.sends.iter().enumerate() {
-            let to = self.layout.event_node(send);
-            // Where the network keeps the order, which of the messages between two nodes it is can be told.
-            let place = match is_ordered && self.memo.event(send).is_message() {
-                true => {
-                    self.sent_before(doer.node, to, without)
-                        + same_way(self.layout, &next.sends[..index], to)
-                }
-                false => 0,
-            };
-            into.to.push((to as u32, pair(place, mix(space.event(send).key))));
+        let mut lanes = Vec::with_capacity(next.sends.len());
+        for &send in &next.sends {
+            let lane = self.lane_of(send, doer.lane);
+            let before = lanes.iter().filter(|&&other| other == lane).count() as u64;
+            // Which of those in a lane it is can be told: where the network keeps their order, and also where they are all the same.
+            let place = pair(
+                self.sent_before(lane, without) + before,
+                self.lanes.all[lane as usize].origin,
+            );
+            lanes.push(lane);
+            let to = self.layout.event_node(send) as u32;
+            into.to.push((to, pair(place, mix(space.event(send).key))));
         }
+        // Where the network keeps no order, nobody can tell it.
         if !is_ordered {
             into.to.sort_unstable();
         }
         Ok(())
     }
 
-    /// How many messages a node has sent to another, without some events of the run.
-    fn sent_before(&self, from: u32, to: usize, without: &[u32]) -> u64 {
-        let lane = &self.lanes.all[from as usize * self.layout.nodes + to];
+    /// How many were put into a lane, without some events of the run.
+    fn sent_before(&self, lane: u32, without: &[u32]) -> u64 {
         let is_there = |item: &&Item| without.binary_search(&item.created_by).is_err();
-        lane.items.iter().filter(is_there).count() as u64
+        self.lanes.all[lane as usize].items.iter().filter(is_there).count() as u64
     }
-}
-
-/// How many of these are for a node.
-fn same_way(layout: &Layout, sends: &[EventId], to: usize) -> u64 {
-    sends.iter().filter(|&&send| layout.event_node(send) == to).count() as u64
 }
