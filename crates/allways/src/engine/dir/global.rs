@@ -79,8 +79,6 @@ pub(super) struct Global<'a, M> {
     known_branches: FxHashSet<(u32, Name, u64)>,
     /// For each component and the last of its own interface events before a branch, what may fit together.
     hooks: FxHashMap<(u32, Name), Hook>,
-    /// Early ends that were composed: what was left of the skeleton, for which component.
-    stopped: FxHashSet<(u64, u32, u64)>,
     tasks: VecDeque<(u32, u32)>,
     pairs: Vec<(u32, u32)>,
     pub locals: FxHashMap<(u32, u64), Local>,
@@ -123,7 +121,6 @@ impl<'a, M: Machine> Global<'a, M> {
             branches: Vec::new(),
             known_branches: FxHashSet::default(),
             hooks: FxHashMap::default(),
-            stopped: FxHashSet::default(),
             tasks: VecDeque::new(),
             pairs: Vec::new(),
             locals: FxHashMap::default(),
@@ -393,9 +390,9 @@ impl<'a, M: Machine> Global<'a, M> {
                     .filter(|(_, stays)| **stays)
                     .filter_map(|(event, _)| event.mark.for_component(component));
                 let concerns: FxHashSet<Name> = concerns.collect();
-                let all = signature(branch.past.iter().copied());
-                let left = signature(wanted.iter().copied());
-                if concerns != branch.past || !self.stopped.insert((left, component, all)) {
+                if concerns != branch.past
+                    || self.signatures.contains(&signature(wanted.iter().copied()))
+                {
                     return Ok(());
                 }
             }
@@ -407,7 +404,8 @@ impl<'a, M: Machine> Global<'a, M> {
         };
         doings.extend(branch.step.as_ref().map(|(doing, ..)| *doing));
         self.counts.compositions += 1;
-        if let Ran::Whole(trace) = self.run(&doings, true)? {
+        // Where it stops, others may stop, too, or go on: that is for them to say.
+        if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
             self.add(trace);
         }
         Ok(())

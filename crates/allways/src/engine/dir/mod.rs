@@ -16,7 +16,7 @@
 //! its interface events, in some order, such that what comes up to it is in a known skeleton `K` and with it is in none. By (1) the component of `t` can do, with the rest of `K`, what it does in `T` before `t`, and `t`
 //! is possible there. It is not in `K`. So DPOR meets it: in the largest cut of a run around that point in which the step of its process is possible; if that is another event, with more in its past, then a skeleton with
 //! that one becomes known, and there is one event less between. In the end `t` is a branch, and it is composed with `K`, as with all that it fits into. What `K` has and `T` up to `t` lacks is left out only
-//! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are. So each skeleton with which some trace
+//! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod global;
