@@ -16,6 +16,7 @@ mod accumulator_threads;
 mod alphabet;
 mod bounded_buffer;
 mod chain;
+mod chord;
 mod dining;
 mod filesystem;
 mod history;
@@ -25,7 +26,9 @@ mod live;
 mod lock;
 mod one_paxos;
 mod overlay;
+mod pam;
 mod parameters;
+mod pastry;
 mod paxos;
 mod paxos_register;
 mod paxos_roles;
@@ -154,6 +157,7 @@ pub fn entries() -> &'static [Entry] {
         alphabet::ENTRY,
         bounded_buffer::ENTRY,
         chain::ENTRY,
+        chord::ENTRY,
         dining::ENTRY,
         filesystem::ENTRY,
         indexer::ENTRY,
@@ -161,6 +165,8 @@ pub fn entries() -> &'static [Entry] {
         lock::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,
+        pam::ENTRY,
+        pastry::ENTRY,
         paxos::ENTRY,
         paxos_register::ENTRY,
         paxos_roles::ENTRY,

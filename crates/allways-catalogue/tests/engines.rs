@@ -135,6 +135,24 @@ mod exact_counts {
     }
 
     #[test]
+    fn chord() {
+        counts_of_all("chord", &[("nodes", "2")], (304, 749));
+        counts_of_all("chord", &[("timeouts", "2"), ("fingers", "0")], (6_350, 19_197));
+    }
+
+    #[test]
+    fn pam() {
+        counts_of_all("pam", &[("nodes", "2")], (293, 520));
+        counts_of_all("pam", &[("nodes", "2"), ("self", "network")], (2_063, 4_834));
+    }
+
+    #[test]
+    fn pastry() {
+        counts_of_all("pastry", &[("nodes", "2")], (58, 88));
+        counts_of_all("pastry", &[("timeouts", "0")], (128, 233));
+    }
+
+    #[test]
     fn overlay() {
         counts_of_all("overlay", &[], (14_033, 37_441));
         let all_move = [("nodes", "4"), ("moves", "3")];
@@ -192,12 +210,16 @@ mod exact_counts {
 
     #[test]
     fn larger_systems() {
+        counts_of_large("chord", &[], (26_896, 95_469));
         counts_of_large("lock", &[], (50_930, 136_235));
         counts_of_large("one-paxos", &[("last-suspects", "2")], (258_692, 877_529));
         let old_acceptor_leads =
             [("last-suspects", "0"), ("first-suspects", "1"), ("second-suspects", "1")];
         counts_of_large("one-paxos", &old_acceptor_leads, (508_204, 1_997_017));
         counts_of_large("overlay", &[("moves", "2")], (64_122, 166_965));
+        counts_of_large("pam", &[], (33_429, 97_215));
+        counts_of_large("pastry", &[], (77_018, 224_414));
+        counts_of_large("pastry", &[("nodes", "4"), ("timeouts", "0")], (34_928, 130_013));
         counts_of_large("primary-backup", &[], (29_751, 96_386));
         counts_of_large("zab", &[], (86_395, 298_360));
         counts_of_large("zab", &[("history", "counted")], (316_738, 1_146_046));
@@ -242,6 +264,8 @@ const BUGS: &[Known] = &[
     known("accumulator", "forward-first", "no secondary is ahead", 3, Cost::Cheap),
     known("accumulator", "forward-sum", "no secondary is ahead", 5, Cost::Cheap),
     known("chain", "overtaking", "in order", 3, Cost::Cheap),
+    known("chord", "any-predecessor", "no key is kept by two", 16, Cost::Cheap),
+    known("chord", "any-successor", "one ring in order", 13, Cost::Cheap),
     known("lock", "duplicate-grants", "every client gets its turn", 8, Cost::Cheap),
     known("lock", "lost-release", "every client gets its turn", 7, Cost::Cheap),
     known("lock", "no-fencing", "writes in the order of tokens", 8, Cost::Cheap),
@@ -252,6 +276,11 @@ const BUGS: &[Known] = &[
     known("overlay", "kept-sibling", DISJOINT, 9, Cost::Cheap),
     known("overlay", "late-sibling", DISJOINT, 10, Cost::Cheap),
     known("overlay", "restless-parent", "no two nodes are each other's parent", 14, Cost::Cheap),
+    known("pam", "forgetful-recovery", "agreement", 12, Cost::Cheap),
+    known("pam", "first-promise", "agreement", 13, Cost::Cheap),
+    known("pastry", "few-leaves", "one root a key", 18, Cost::Cheap),
+    known("pastry", "hasty-join", "one root a key", 3, Cost::Cheap),
+    known("pastry", "no-timestamps", "one root a key", 10, Cost::Cheap),
     known("paxos", "last-promise", "agreement", 18, Cost::VeryDear),
     known("paxos-register", "stale-read", "linearizable", 8, Cost::Cheap),
     known("paxos-register", "ignore-promise", "linearizable", 17, Cost::Dear),

@@ -47,6 +47,9 @@ const MISSED: &[&str] = &[
 /// One client has had the lock, the other waits for ever.
 const SECOND_WAITS: &[&str] = &["None", "None", "Some(Done)", "Some(Requesting)"];
 
+/// Nodes 2 and 3 have joined, and do not know of each other.
+const STRANGERS: &[&str] = &["(true, {2, 3})", "(false, {2, 3})", "(true, {0})", "(true, {0, 1})"];
+
 const TWO_LEARNT: &[&str] = &["{}", "{}", "{}", "{10, 20}"];
 const TWO_LEARNT_LATE: &[&str] = &["{}", "{}", "{}", "{}", "{}", "{}", "{10, 20}"];
 
@@ -64,6 +67,8 @@ const ROWS: &[Row] = &[
         walk: (2, &["None", "Some(4)", "Some(5)"]),
     },
     alike("chain", "overtaking", 3, (1, &["[1, 2]", "[2]"])),
+    alike("chord", "any-predecessor", 16, (9, &["Some(1)", "None", "Some(0)"])),
+    alike("chord", "any-successor", 13, (8, &["Some(0)", "Some(0)", "Some(1)"])),
     alike("lock", "duplicate-grants", 8, (5, SECOND_WAITS)),
     Row {
         system: "lock",
@@ -102,6 +107,18 @@ const ROWS: &[Row] = &[
     alike("overlay", "kept-sibling", 9, (5, &["({1, 2}, {})", "({2}, {2})", "({}, {})"])),
     alike("overlay", "late-sibling", 10, (5, &["({1, 2}, {})", "({2}, {2})", "({}, {1})"])),
     alike("overlay", "restless-parent", 14, (8, &["None", "Some(2)", "Some(1)"])),
+    Row {
+        system: "pam",
+        bug: "forgetful-recovery",
+        events: 12,
+        bfs: (7, &["Some('A')", "Some('B')", "None"]),
+        dfs: (7, &["Some('A')", "Some('B')", "None"]),
+        walk: (6, &["Some('A')", "Some('B')", "None"]),
+    },
+    alike("pam", "first-promise", 13, (8, &["Some('A')", "Some('B')", "None"])),
+    alike("pastry", "few-leaves", 18, (13, STRANGERS)),
+    alike("pastry", "hasty-join", 3, (2, &["(true, {})", "(true, {0})"])),
+    alike("pastry", "no-timestamps", 10, (7, &["(true, {1, 2})", "(true, {0})", "(true, {0})"])),
     Row {
         system: "paxos",
         bug: "last-promise",
