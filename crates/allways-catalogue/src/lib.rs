@@ -23,6 +23,7 @@ mod indexer;
 mod kv_server;
 mod live;
 mod lock;
+mod mesh;
 mod one_paxos;
 mod overlay;
 mod parameters;
@@ -31,6 +32,7 @@ mod paxos_register;
 mod paxos_roles;
 mod primary_backup;
 mod register;
+mod replicated_kv;
 mod together;
 mod tree;
 mod two_phase_commit;
@@ -166,6 +168,7 @@ pub fn entries() -> &'static [Entry] {
         paxos_roles::ENTRY,
         primary_backup::ENTRY,
         register::ENTRY,
+        replicated_kv::ENTRY,
         tree::ENTRY,
         two_phase_commit::ENTRY,
         zab::ENTRY,
