@@ -24,6 +24,7 @@ mod kv_server;
 mod live;
 mod lock;
 mod mesh;
+mod multi_paxos;
 mod one_paxos;
 mod overlay;
 mod parameters;
@@ -161,6 +162,7 @@ pub fn entries() -> &'static [Entry] {
         indexer::ENTRY,
         kv_server::ENTRY,
         lock::ENTRY,
+        multi_paxos::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,
         paxos::ENTRY,
