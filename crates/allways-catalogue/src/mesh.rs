@@ -17,7 +17,8 @@ pub(crate) type Frame = [u8; 8];
 
 /// The name of a node, and of its process.
 pub(crate) fn name(node: usize) -> String {
-    format!("node {node}")
+    // Not "node 0": what is told of threads speaks of processes.
+    format!("server {node}")
 }
 
 /// Where a node hears from another.

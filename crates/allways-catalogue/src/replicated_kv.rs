@@ -317,7 +317,7 @@ mod tests {
     fn bugs_show() {
         for (bug, what) in [
             (OWN_VOTE, "is the primary, and so is another"),
-            (SHIPPED_LATER, "node 0 has the log of the primary"),
+            (SHIPPED_LATER, "server 0 has the log of the primary"),
             (TWO_STEPS, "has what its log says"),
         ] {
             let violation = threads("replicated-kv", &[("bug", bug)]).violation.unwrap();
