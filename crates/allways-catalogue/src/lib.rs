@@ -24,6 +24,8 @@ mod indexer;
 mod kv_server;
 mod live;
 mod lock;
+mod mesh;
+mod multi_paxos;
 mod one_paxos;
 mod overlay;
 mod pam;
@@ -34,6 +36,7 @@ mod paxos_register;
 mod paxos_roles;
 mod primary_backup;
 mod register;
+mod replicated_kv;
 mod together;
 mod tree;
 mod two_phase_commit;
@@ -163,6 +166,7 @@ pub fn entries() -> &'static [Entry] {
         indexer::ENTRY,
         kv_server::ENTRY,
         lock::ENTRY,
+        multi_paxos::ENTRY,
         one_paxos::ENTRY,
         overlay::ENTRY,
         pam::ENTRY,
@@ -172,6 +176,7 @@ pub fn entries() -> &'static [Entry] {
         paxos_roles::ENTRY,
         primary_backup::ENTRY,
         register::ENTRY,
+        replicated_kv::ENTRY,
         tree::ENTRY,
         two_phase_commit::ENTRY,
         zab::ENTRY,

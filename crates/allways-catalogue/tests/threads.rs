@@ -18,7 +18,7 @@ fn check(name: &str, set: &[(&str, &str)], options: &Options) -> Outcome {
 }
 
 /// What goes wrong with each bug.
-const BUGS: [(&str, &str, Cause); 11] = [
+const BUGS: [(&str, &str, Cause); 16] = [
     ("accumulator-threads", "forward-sum", Cause::Panic),
     ("accumulator-threads", "lost-number", Cause::Panic),
     ("alphabet", "shared-answer", Cause::Panic),
@@ -30,6 +30,11 @@ const BUGS: [(&str, &str, Cause); 11] = [
     ("indexer", "two-steps", Cause::Panic),
     ("kv-server", "early-answer", Cause::Panic),
     ("kv-server", "passed-on-later", Cause::Panic),
+    ("multi-paxos", "first-promise", Cause::Panic),
+    ("multi-paxos", "two-locks", Cause::Panic),
+    ("replicated-kv", "own-vote", Cause::Panic),
+    ("replicated-kv", "shipped-later", Cause::Panic),
+    ("replicated-kv", "two-steps", Cause::Panic),
 ];
 
 /// Whether there are few enough threads for a bound on preemptions: without any, they may still run in all orders.
