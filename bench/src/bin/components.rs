@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn measured(&(name, paper, system, set): &Row, most: Duration) -> Result<String, String> {
-    let entry = allways_catalogue::find(system).ok_or(format!("there is no {system}"))?;
+    let entry = allways_catalogue::find(system).map_err(|error| error.to_string())?;
     let system = entry.build(set).map_err(|error| error.to_string())?;
     let check = |engine, stateful| -> Result<Outcome, String> {
         let options =
