@@ -4,9 +4,11 @@
 use crate::dpor::fewer_cases;
 use crate::lmc::with_wishes;
 use crate::plan::{Plan, plan};
-use crate::{MAX_STATES, as_found, cases, check, classic, explore, with_properties};
-use allways::Components;
+use crate::{
+    MAX_STATES, as_found, cases, check, classic, explore, seen, with_goal, with_properties,
+};
 use allways::prelude::*;
+use allways::{Cause, Components};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -98,6 +100,20 @@ proptest! {
 
 proptest! {
     #![proptest_config(fewer_cases())]
+
+    #[test]
+    fn it_sees_the_same_of_a_goal(plan in plan(), colours in prop::array::uniform8(0..6usize)) {
+        let system = with_goal(&plan);
+        let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
+        prop_assume!(oracle.bounded_by.is_none());
+        prop_assume!(oracle.violation.as_ref().is_none_or(|v| v.cause == Cause::NeverReached));
+        for stateful in [false, true] {
+            let outcome = check(&system, &dir(&plan, &colours, stateful))?;
+            if outcome.bounded_by.is_none() {
+                prop_assert_eq!(&seen(&outcome), &seen(&oracle), "{}", outcome.engine);
+            }
+        }
+    }
 
     #[test]
     fn by_traces_it_reaches_the_same_views(plan in plan(), colours in prop::array::uniform8(0..6usize)) {

@@ -26,6 +26,7 @@ pub(crate) mod stateful;
 mod verdict;
 
 use super::budget::Budget;
+use super::goals::Sighting;
 use super::options::Options;
 use super::{Findings, Found};
 use crate::engine::machine::Machine;
@@ -128,6 +129,7 @@ fn search_machine<M: Machine>(
         violation: verdict.violation,
         witnesses: verdict.witnesses,
         terminal: verdict.terminal,
+        goals: verdict.goals.into_goals().into_iter().map(Sighting::found).collect(),
         ..Findings::default()
     })
 }

@@ -11,6 +11,7 @@ use super::global::{Global, Ran, own_name};
 use super::interface::Doing;
 use super::partial::Look;
 use crate::engine::dpor::run_of;
+use crate::engine::goals::Sightings;
 use crate::engine::machine::{Machine, Reading};
 use crate::engine::{Found, FoundWhat, Terminal, nothing_left};
 use crate::error::Error;
@@ -29,6 +30,9 @@ pub(super) struct Verdicts {
     pub violation: Option<Found>,
     pub witnesses: Vec<Option<Run>>,
     pub terminal: Terminal,
+    pub goals: Sightings<Run>,
+    /// Which goal a property is, if it names its conjuncts.
+    goal_of: Vec<Option<usize>>,
     /// What was read, and whether the test is true of it.
     tested: FxHashMap<Box<[u32]>, bool>,
 }
@@ -36,7 +40,12 @@ pub(super) struct Verdicts {
 impl Verdicts {
     pub fn new<M: Machine>(machine: &M) -> Self {
         let readings = machine.readings().to_vec();
+        let counts = machine.conjunct_counts();
+        let goals = || counts.iter().copied().enumerate().filter(|&(_, conjuncts)| conjuncts > 0);
+        let goal_of = |property| goals().position(|(goal, _)| goal == property);
         Verdicts {
+            goals: Sightings::of(goals()),
+            goal_of: (0..readings.len()).map(goal_of).collect(),
             violation: None,
             witnesses: vec![None; readings.len()],
             readings,
@@ -60,20 +69,30 @@ impl Verdicts {
         self.violation.is_some() || self.nothing_left()
     }
 
+    /// Whether the test of a property is true of what it reads; and the conjuncts that are true, if that many at once are news.
     fn test<M: Machine>(
         &mut self,
         machine: &mut M,
         property: usize,
         reads: &[u32],
-    ) -> Result<bool, Error> {
+    ) -> Result<(bool, Option<(usize, u64)>), Error> {
         let key: Box<[u32]> =
             std::iter::once(property as u32).chain(reads.iter().copied()).collect();
         if let Some(&known) = self.tested.get(&key) {
-            return Ok(known);
+            return Ok((known, None));
         }
         let result = machine.test(property, reads)?;
         self.tested.insert(key, result);
-        Ok(result)
+        let Some(goal) = self.goal_of[property] else { return Ok((result, None)) };
+        let combination = machine.conjuncts(property, reads)?;
+        let is_new = !self.goals.knows(goal, combination);
+        Ok((result, is_new.then_some((goal, combination))))
+    }
+
+    fn tell_goal(&mut self, goal: Option<(usize, u64)>, run: &Run) {
+        if let Some((goal, combination)) = goal {
+            self.goals.report(goal, combination, (0, run.events.len() as u64), run.clone());
+        }
     }
 
     /// What a test must come to for there to be something to tell, if there may be.
@@ -104,10 +123,14 @@ impl Verdicts {
                 continue;
             };
             let reads = [machine.observed(observer)];
-            if self.test(machine, property, &reads)? == sought {
+            let (result, goal) = self.test(machine, property, &reads)?;
+            if result == sought || goal.is_some() {
                 let len = machine.len();
                 let run = run_of(machine, 0..len)?;
-                self.tell(property, run);
+                self.tell_goal(goal, &run);
+                if result == sought {
+                    self.tell(property, run);
+                }
             }
         }
         Ok(())
@@ -275,11 +298,15 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 }
                 let reads = self.reads(&views);
                 let Global { machine, verdict, .. } = &mut *self.global;
-                if verdict.test(&mut **machine, property, &reads)? == sought {
+                let (result, goal) = verdict.test(&mut **machine, property, &reads)?;
+                if result == sought || goal.is_some() {
                     let views: Vec<Look> = views.into_iter().cloned().collect();
                     let run = self.run_to(trace, own, is_out, property, &views)?;
-                    self.global.verdict.tell(property, run);
-                    break;
+                    self.global.verdict.tell_goal(goal, &run);
+                    if result == sought {
+                        self.global.verdict.tell(property, run);
+                        break;
+                    }
                 }
                 if !count_up(&mut chosen, |component| sets[component].len()) {
                     break;
@@ -388,7 +415,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                         }
                     };
                     let Global { machine, verdict, .. } = &mut *self.global;
-                    if !verdict.test(&mut **machine, property, &reads)? {
+                    if !verdict.test(&mut **machine, property, &reads)?.0 {
                         let parts: Vec<Part> = here.iter().map(|(_, part)| part.clone()).collect();
                         let stays = vec![true; trace.events.len()];
                         let run = self.perform(&trace, stays, &parts)?;

@@ -81,12 +81,15 @@ pub(crate) fn search<N: Node>(
         product.begin(&vectors).map(|()| product)
     };
     let (mut sets, mut single) = (walk(true)?, walk(false)?);
-    loop {
+    let mut findings = loop {
         if !sets.step()? {
-            return Ok(sets.finish());
+            break sets.finish();
         }
         if !single.step()? {
-            return Ok(single.finish());
+            break single.finish();
         }
-    }
+    };
+    findings.tally = Some(space.tally());
+    findings.constant = space.constant_reads();
+    Ok(findings)
 }

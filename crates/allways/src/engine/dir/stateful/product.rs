@@ -7,6 +7,7 @@
 use super::automaton::{Automaton, SubsetId};
 use super::configuration::{Components, ConfigurationId, LabelId, NONE};
 use crate::engine::budget::Budget;
+use crate::engine::goals::{Sighting, Sightings};
 use crate::engine::{Findings, Found, FoundWhat, nothing_left};
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -68,6 +69,9 @@ pub(super) struct Product<'s> {
     /// Combinations of sets of views that were looked at, and of views that were tested.
     looked_at: FxHashSet<Box<[u32]>>,
     tested: FxHashMap<Box<[u32]>, bool>,
+    goals: Sightings<Run>,
+    /// Which goal a property is, if it names its conjuncts.
+    goal_of: Vec<Option<usize>>,
     found: Findings,
 }
 
@@ -78,6 +82,8 @@ impl<'s> Product<'s> {
         automata: Vec<Automaton<'s>>,
         budget: &'s Budget,
     ) -> Self {
+        let counts = space.conjunct_counts();
+        let goals = || counts.iter().copied().enumerate().filter(|&(_, conjuncts)| conjuncts > 0);
         Product {
             space,
             components,
@@ -94,6 +100,8 @@ impl<'s> Product<'s> {
             pulsed_at: 0,
             looked_at: FxHashSet::default(),
             tested: FxHashMap::default(),
+            goals: Sightings::of(goals()),
+            goal_of: (0..counts.len()).map(|it| goals().position(|(goal, _)| goal == it)).collect(),
             found: Findings {
                 witnesses: vec![None; space.layout().properties.len()],
                 ..Findings::default()
@@ -166,7 +174,8 @@ impl<'s> Product<'s> {
             self.found.stopped_early =
                 nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some())));
         }
-        self.found
+        let goals = self.goals.into_goals().into_iter().map(Sighting::found);
+        Findings { goals: goals.collect(), ..self.found }
     }
 
     /// How many configurations were met.
@@ -501,15 +510,41 @@ impl<'s> Product<'s> {
         Ok(nothing_left(properties.map(|((kind, _), witness)| (*kind, witness.is_some()))))
     }
 
-    fn test(&mut self, property: usize, reads: &[u32]) -> Result<bool, Error> {
+    /// Whether the test of a property is true of what it reads; and the conjuncts that are true, if that many at once are news.
+    fn test(
+        &mut self,
+        property: usize,
+        reads: &[u32],
+    ) -> Result<(bool, Option<(usize, u64)>), Error> {
         let key: Box<[u32]> =
             std::iter::once(property as u32).chain(reads.iter().copied()).collect();
         if let Some(&known) = self.tested.get(&key) {
-            return Ok(known);
+            return Ok((known, None));
         }
         let result = self.space.test(property, reads)?;
         self.tested.insert(key, result);
-        Ok(result)
+        let Some(goal) = self.goal_of[property] else { return Ok((result, None)) };
+        let combination = self.space.conjuncts(property, reads)?;
+        let is_new = !self.goals.knows(goal, combination);
+        Ok((result, is_new.then_some((goal, combination))))
+    }
+
+    /// A run to a state of a point of which a property reads something that was not read before: reports what it shows of a goal, and says whether it is what is sought.
+    fn told(
+        &mut self,
+        number: u32,
+        aim: &[Option<ConfigurationId>],
+        goal: Option<(usize, u64)>,
+        is_sought: bool,
+    ) -> Result<Option<Run>, Error> {
+        if !is_sought && goal.is_none() {
+            return Ok(None);
+        }
+        let run = self.run_to(number, aim)?;
+        if let Some((goal, combination)) = goal {
+            self.goals.report(goal, combination, (0, run.events.len() as u64), run.clone());
+        }
+        Ok(is_sought.then_some(run))
     }
 
     /// A run to a state of a point of which the test of a property has this result, if there is one.
@@ -524,8 +559,8 @@ impl<'s> Product<'s> {
         let point = Rc::clone(&self.points[number as usize]);
         let anything = vec![None; self.automata.len()];
         if let Some(observer) = observer {
-            let is_it = self.test(property, &[point[observers + observer]])? == sought;
-            return if is_it { self.run_to(number, &anything).map(Some) } else { Ok(None) };
+            let (result, goal) = self.test(property, &[point[observers + observer]])?;
+            return self.told(number, &anything, goal, result == sought);
         }
         let mut key = vec![property as u32];
         let mut views = Vec::new();
@@ -546,7 +581,8 @@ impl<'s> Product<'s> {
                     reads[node] = view;
                 }
             }
-            if self.test(property, &reads)? == sought {
+            let (result, goal) = self.test(property, &reads)?;
+            if result == sought || goal.is_some() {
                 let mut aim = Vec::new();
                 for (component, automaton) in self.automata.iter().enumerate() {
                     let wanted = &views[component][chosen[component]];
@@ -556,7 +592,9 @@ impl<'s> Product<'s> {
                     };
                     aim.push(members.iter().find(fits).copied());
                 }
-                return self.run_to(number, &aim).map(Some);
+                if let Some(run) = self.told(number, &aim, goal, result == sought)? {
+                    return Ok(Some(run));
+                }
             }
             if !count_up(&mut chosen, |component| views[component].len()) {
                 return Ok(None);
@@ -614,7 +652,7 @@ impl<'s> Product<'s> {
                         Some(observer) => vec![point[observers + observer]],
                         None => self.reads(property, &aim),
                     };
-                    if !self.test(property, &reads)? {
+                    if !self.test(property, &reads)?.0 {
                         let aim: Vec<_> = aim.iter().copied().map(Some).collect();
                         let run = self.run_to(number, &aim)?;
                         self.found.violation =
