@@ -25,6 +25,7 @@
 
 mod automaton;
 mod configuration;
+mod judge;
 mod product;
 mod retrace;
 
