@@ -8,7 +8,7 @@
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
 use super::interface::{Doing, Led, Parts};
-use super::partial::{Branch, Explored, Look, Looks, Partial};
+use super::partial::{Branch, Ends, Explored, Looks, Partial};
 use super::verdict::Verdicts;
 use crate::engine::budget::Budget;
 use crate::engine::dpor::explore::Explorer;
@@ -21,6 +21,7 @@ use crate::outcome::{Bound, Cause};
 use crate::trace::skeleton::{Event, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -37,9 +38,6 @@ pub(super) struct Known {
     /// What observers know at its end.
     pub observed: Box<[u32]>,
 }
-
-/// How a component may look at the end of a local trace, with a run in which it does, and whether only a bound keeps it from going on.
-pub(super) type Ends = FxHashMap<(Look, bool), (Rc<Trace<Doing>>, Box<[bool]>)>;
 
 /// What is known of a local skeleton once it is explored.
 #[derive(Default)]
@@ -243,8 +241,8 @@ impl<'a, M: Machine> Global<'a, M> {
         for component in 0..self.parts.len() {
             let local = signature(trace.local_skeleton(component));
             locals.push(local);
-            if !self.locals.contains_key(&(component, local)) {
-                self.locals.insert((component, local), Local::default());
+            if let Entry::Vacant(vacant) = self.locals.entry((component, local)) {
+                vacant.insert(Local::default());
                 self.tasks.push_back((component, number));
             }
             let own = trace.events.iter().filter(|event| event.mark.component == component);

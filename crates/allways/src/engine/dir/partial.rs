@@ -18,6 +18,7 @@ use crate::outcome::Cause;
 use crate::space::Costs;
 use crate::trace::skeleton::{Label, Name, Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// What a component could do that it has not done in the trace at hand: take a step that others can tell of, or stop early.
@@ -35,8 +36,14 @@ pub(super) struct Branch {
 /// What a component looked like to the properties: for each of its groups what each property sees.
 pub(super) type Look = Box<[u32]>;
 
+/// A trace, and what of it.
+pub(super) type Part = (Rc<Trace<Doing>>, Box<[bool]>);
+
 /// How a component may look after some of its own interface events, and a run in which it does.
-pub(super) type Looks = FxHashMap<u64, FxHashMap<Look, (Rc<Trace<Doing>>, Box<[bool]>)>>;
+pub(super) type Looks = FxHashMap<u64, FxHashMap<Look, Part>>;
+
+/// How a component may look at the end of a local trace, and whether only a bound on timers keeps it from going on; and a run in which it does.
+pub(super) type Ends = FxHashMap<(Look, bool), Part>;
 
 /// What came of the exploration of a component.
 #[derive(Default)]
@@ -47,8 +54,7 @@ pub(super) struct Explored {
     /// Runs that end before that.
     pub others: u64,
     pub looks: Looks,
-    /// How the component looks at the end of such runs, and whether only a bound on timers keeps it from going on.
-    pub ends: FxHashMap<(Look, bool), (Rc<Trace<Doing>>, Box<[bool]>)>,
+    pub ends: Ends,
 }
 
 /// See the module.
@@ -285,13 +291,13 @@ impl<'a, M: Machine> Partial<'a, M> {
             }
         }
         let looks = self.found.looks.entry(own).or_default();
-        if !looks.contains_key(&look) {
+        if let Entry::Vacant(vacant) = looks.entry(look) {
             let trace = trace.get_or_insert_with(|| Rc::new(self.led.trace()));
             let mut stays = vec![false; trace.events.len()];
             for (chain, &count) in chains.iter().zip(counts) {
                 chain[..count].iter().for_each(|&event| stays[event] = true);
             }
-            looks.insert(look, (Rc::clone(trace), stays.into()));
+            vacant.insert((Rc::clone(trace), stays.into()));
         }
     }
 }

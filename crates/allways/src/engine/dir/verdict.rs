@@ -9,7 +9,7 @@
 
 use super::global::{Global, Ran, own_name};
 use super::interface::Doing;
-use super::partial::Look;
+use super::partial::{Look, Part};
 use crate::engine::dpor::run_of;
 use crate::engine::goals::Sightings;
 use crate::engine::machine::{Machine, Reading};
@@ -20,9 +20,6 @@ use crate::outcome::Run;
 use crate::trace::skeleton::{Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-
-/// A trace, and what of it.
-type Part = (Rc<Trace<Doing>>, Box<[bool]>);
 
 /// What is known of the properties.
 pub(super) struct Verdicts {

@@ -252,8 +252,8 @@ impl<'s> Product<'s> {
         let mut all: Vec<(EventId, Taken)> =
             point[flight..].iter().map(|&event| (event, Taken::Flight(event))).collect();
         all.dedup_by_key(|(event, _)| *event);
-        for place in queues..flight {
-            if let Some(event) = self.space.queues().head(point[place]) {
+        for (place, &queue) in point.iter().enumerate().take(flight).skip(queues) {
+            if let Some(event) = self.space.queues().head(queue) {
                 all.push((event, Taken::Queue(place)));
             }
         }

@@ -47,7 +47,7 @@ impl Product<'_> {
         // What happens first, and what happens at each step and right behind it.
         let mut first = Vec::new();
         let mut steps: Vec<Vec<Move>> = vec![Vec::new(); way.len()];
-        for component in 0..self.automata.len() {
+        for (component, &aim) in aim.iter().enumerate() {
             let set = |point: u32| self.points[point as usize][sets + component];
             let taken: Vec<Taken> = (way.iter().enumerate())
                 .filter_map(|(step, &(from, to, how))| match how {
@@ -59,7 +59,7 @@ impl Product<'_> {
                 .collect();
             let last = set(number);
             let automaton = &mut self.automata[component];
-            let mut at = match aim[component] {
+            let mut at = match aim {
                 Some(configuration) => configuration,
                 None => automaton.members(last).first().copied().ok_or_else(lost)?,
             };
