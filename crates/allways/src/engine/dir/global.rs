@@ -33,7 +33,8 @@ pub(super) struct Known {
     pub trace: Rc<Trace<Doing>>,
     /// Its names, sorted.
     names: Box<[Name]>,
-    /// For each component, the signature of its local skeleton.
+    /// For each component, the names of its local skeleton, sorted, and their signature.
+    local_names: Vec<Box<[Name]>>,
     pub locals: Box<[u64]>,
     /// What observers know at its end.
     pub observed: Box<[u32]>,
@@ -77,6 +78,8 @@ pub(super) struct Global<'a, M> {
     known_branches: FxHashSet<(u32, Name, u64)>,
     /// For each component and the last of its own interface events before a branch, what may fit together.
     hooks: FxHashMap<(u32, Name), Hook>,
+    /// What was composed, or found to be part of a skeleton that is known.
+    composed: FxHashSet<u64>,
     tasks: VecDeque<(u32, u32)>,
     pairs: Vec<(u32, u32)>,
     pub locals: FxHashMap<(u32, u64), Local>,
@@ -119,6 +122,7 @@ impl<'a, M: Machine> Global<'a, M> {
             branches: Vec::new(),
             known_branches: FxHashSet::default(),
             hooks: FxHashMap::default(),
+            composed: FxHashSet::default(),
             tasks: VecDeque::new(),
             pairs: Vec::new(),
             locals: FxHashMap::default(),
@@ -237,10 +241,13 @@ impl<'a, M: Machine> Global<'a, M> {
         for &name in &names {
             self.with_name.entry(name).or_default().push(number);
         }
-        let mut locals = Vec::new();
+        let (mut locals, mut local_names) = (Vec::new(), Vec::new());
         for component in 0..self.parts.len() {
-            let local = signature(trace.local_skeleton(component));
+            let mut all: Vec<Name> = trace.local_skeleton(component).collect();
+            all.sort_unstable();
+            let local = signature(all.iter().copied());
             locals.push(local);
+            local_names.push(all.into());
             if let Entry::Vacant(vacant) = self.locals.entry((component, local)) {
                 vacant.insert(Local::default());
                 self.tasks.push_back((component, number));
@@ -257,7 +264,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let readings = self.machine.readings().iter().filter_map(|it| it.observer).max();
         let observers = 0..readings.map_or(0, |last| last + 1);
         let observed = observers.map(|observer| self.machine.observed(observer)).collect();
-        self.known.push(Known { trace: Rc::new(trace), names, locals, observed });
+        self.known.push(Known { trace: Rc::new(trace), names, local_names, locals, observed });
     }
 
     /// A component by itself.
@@ -323,13 +330,16 @@ impl<'a, M: Machine> Global<'a, M> {
     /// Takes a branch where it is possible in a trace, as far as that goes with it.
     fn compose(&mut self, trace: u32, branch: u32) -> Result<(), Error> {
         let branch = Rc::clone(&self.branches[branch as usize]);
-        let trace = Rc::clone(&self.known[trace as usize].trace);
         let component = branch.component;
-        let mut names: FxHashSet<Name> = trace.local_skeleton(component).collect();
-        let taken = branch.step.as_ref().map(|(_, _, name)| *name);
-        if taken.is_some_and(|name| names.contains(&name)) || !branch.past.is_subset(&names) {
+        let known = &self.known[trace as usize];
+        let local_names = &known.local_names[component as usize];
+        let has = |name: &Name| local_names.binary_search(name).is_ok();
+        let is_taken = branch.step.as_ref().is_some_and(|(_, _, name)| has(name));
+        if is_taken || !branch.past.iter().all(has) {
             return Ok(());
         }
+        let mut names: FxHashSet<Name> = local_names.iter().copied().collect();
+        let trace = Rc::clone(&known.trace);
         // What cannot be there together is left out on both sides, and with it what comes after it.
         let (stays, other_stays) = loop {
             let other_stays = branch.trace.without(|place, event| {
@@ -374,9 +384,13 @@ impl<'a, M: Machine> Global<'a, M> {
                 let past = name_of_past(&trace, component, &branch.past);
                 let name = global_name(component, label, past);
                 wanted.push(name);
+                if !self.composed.insert(signature(wanted.iter().copied())) {
+                    return Ok(());
+                }
+                // What came last is what the fewest have.
                 let has_all = |&other: &u32| {
                     let other = &self.known[other as usize].names;
-                    wanted.iter().all(|name| other.binary_search(name).is_ok())
+                    wanted.iter().rev().all(|name| other.binary_search(name).is_ok())
                 };
                 if self.with_name.get(&name).is_some_and(|others| others.iter().any(has_all)) {
                     return Ok(());
