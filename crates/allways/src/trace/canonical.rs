@@ -134,7 +134,7 @@ impl Signature {
 const PAST: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A permutation of 64 bits in which every bit depends on every other (the finaliser of SplitMix64).
-fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     value ^ (value >> 31)

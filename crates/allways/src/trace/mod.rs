@@ -1,4 +1,4 @@
-//! Partial orders of events: happens-before, canonical forms, consistent cuts, projections.
+//! Partial orders of events: happens-before, canonical forms, consistent cuts, projections, skeletons of components.
 //!
 //! A run is one order in which events were performed; its trace is what all runs have in common that
 //! differ only in the order of independent events. This module knows nothing of nodes, handlers and
@@ -14,3 +14,5 @@ pub(crate) mod skeleton;
 
 #[cfg(test)]
 mod naive;
+#[cfg(test)]
+mod skeleton_tests;

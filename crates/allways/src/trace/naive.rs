@@ -68,7 +68,10 @@ pub(crate) fn closure(run: &[Plain]) -> impl Fn(usize, usize) -> bool + use<> {
 /// So many cases, the same each time unless `PROPTEST_CASES` asks for another number of them.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let default = ProptestConfig::default();
+    let rejects = 100 * default.cases.max(number);
+    let default =
+        ProptestConfig { failure_persistence: None, max_global_rejects: rejects, ..default };
     if asked {
         default
     } else {

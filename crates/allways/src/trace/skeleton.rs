@@ -7,8 +7,8 @@
 //!
 //! **Names.** An event has a name for each component that it concerns, and a global one. The name says what the event shows (its [label](Label)) and
 //! which events with a name of the same kind are in its past. So a set of names is a skeleton: canonical, whatever run it was taken from, and equal for two runs iff what
-//! can be told of them is the same, up to collisions of 64 bits. Vector clocks of skeletons (section 4.2 of the paper) are these pasts. **Events with equal labels that
-//! concern a component must be ordered**, as those of one node are; then no two events of a run have the same name.
+//! can be told of them is the same, up to collisions of 64 bits. Vector clocks of skeletons (section 4.2 of the paper) are these pasts. **Labels must tell apart**
+//! what is shown to one component by others; of own events, those that are not ordered. Then no two events of a run have the same name.
 //!
 //! **The past that a component can tell** is less than all of it. An own event comes after own ones, and after what it takes from others. What others give comes after the own events that led to it; in which
 //! order they give is told only where the label tells it (where messages keep their order it must). The paper keeps all
@@ -22,6 +22,7 @@
 //! **Composition** with a branching event goes the same way: of a trace, [`Trace::without`] leaves out what cannot be there with it, with all that happens after that, and
 //! the event comes last.
 
+pub(crate) use super::canonical::mix;
 use super::order::{Order, Touch, contains, insert, members, unite};
 use rustc_hash::FxHashSet;
 
@@ -55,13 +56,6 @@ impl Mark {
     pub fn for_component(&self, component: u32) -> Option<Name> {
         self.names.iter().find(|(other, _)| *other == component).map(|(_, name)| *name)
     }
-}
-
-/// A permutation of 64 bits in which every bit depends on every other (the finaliser of SplitMix64).
-pub(crate) fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }
 
 /// Two numbers as one; which is which matters.

@@ -25,7 +25,7 @@ fn reductions() -> [Options; 5] {
 }
 
 /// Runs are many, and there are as many reductions.
-fn fewer_cases() -> ProptestConfig {
+pub fn fewer_cases() -> ProptestConfig {
     let cases = cases();
     match std::env::var_os("PROPTEST_CASES") {
         Some(_) => cases,

@@ -109,11 +109,6 @@ pub enum Input {
 }
 
 impl Plan {
-    /// Whether something may go wrong by itself.
-    pub fn has_faults(&self) -> bool {
-        self.faults.crashes > 0 || self.faults.cut.is_some() || self.network.drops > 0
-    }
-
     /// What a node does when it starts.
     pub fn start(&self, node: usize) -> &Rule {
         &self.nodes[node].start

@@ -66,26 +66,30 @@ impl Parts {
             }
         }
         let footprints = machine.footprints();
-        let mut objects = footprints.writes(footprint).iter().chain(footprints.reads(footprint));
-        let is_foreign = |object: &u32| match machine.owner(*object) {
+        let is_foreign = |object: &&u32| match machine.owner(**object) {
             None => true,
             Some(group) => self.of_group[group as usize] != own,
         };
-        let is_shared = objects.any(is_foreign);
+        // What it touches of what others touch, and how, decides what it is dependent with: that is part of what it shows.
+        let mut shared = 0;
+        for (how, objects) in
+            [footprints.writes(footprint), footprints.reads(footprint)].iter().enumerate()
+        {
+            for &object in objects.iter().filter(is_foreign) {
+                shared = pair(shared, u64::from(object) << 1 | how as u64);
+            }
+        }
+        let is_shared = shared != 0;
         if is_shared {
-            (0..self.len())
-                .filter(|&other| other != own)
-                .for_each(|other| show(other, shown.shared));
+            shared = pair(shared, shown.shared);
+            (0..self.len()).filter(|&other| other != own).for_each(|other| show(other, shared));
         }
         to.sort_unstable();
         let is_taken = giver.is_some_and(|giver| giver != own);
         if to.is_empty() && !is_taken && !is_shared {
             return Label::default();
         }
-        let mut all = pair(group, u64::from(is_shared));
-        if is_shared {
-            all = pair(all, shown.shared);
-        }
+        let mut all = pair(group, shared);
         if is_taken {
             all = pair(all, shown.taken);
         }

@@ -174,27 +174,33 @@ impl<'a, M: Machine> Partial<'a, M> {
 
     /// The run has come to its end: nothing that is wanted can happen.
     fn end(&mut self, is_stopped: bool) {
-        let trace = Rc::new(self.led.trace());
-        let stays: Box<[bool]> = vec![true; trace.events.len()].into();
-        self.look(&trace);
+        if self.places_of.len() > 1 {
+            self.look();
+        }
         if !is_stopped {
             self.found.others += 1;
             return;
         }
+        let all: Box<[bool]> = vec![true; self.led.doings.len()].into();
         if self.done.len() == self.allowed.len() {
             self.found.traces += 1;
             let look = self.look_now();
             let groups = self.led.parts.groups[self.component as usize].clone();
             let withheld = groups.into_iter().any(|group| self.led.machine.withholds(group));
-            self.found.ends.entry((look, withheld)).or_insert((trace, stays));
+            if !self.found.ends.contains_key(&(look.clone(), withheld)) {
+                let trace = Rc::new(self.led.trace());
+                self.found.ends.insert((look, withheld), (trace, all));
+            }
             return;
         }
         self.found.others += 1;
         let component = self.component;
-        let past: FxHashSet<Name> = trace.local_skeleton(component).collect();
+        let names = self.led.marks.all.iter().filter_map(|mark| mark.for_component(component));
+        let past: FxHashSet<Name> = names.collect();
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
-            self.found.branches.push(Branch { component, step: None, past, trace, stays });
+            let trace = Rc::new(self.led.trace());
+            self.found.branches.push(Branch { component, step: None, past, trace, stays: all });
         }
     }
 
@@ -205,11 +211,28 @@ impl<'a, M: Machine> Partial<'a, M> {
         all.map(|(place, property)| view(&mut *led.machine, property, place)).collect()
     }
 
-    /// Notes how the component looks in all cuts of its own part of the run.
-    fn look(&mut self, trace: &Rc<Trace<Doing>>) {
-        if self.readings == 0 || self.places_of.is_empty() {
+    /// Notes how the component looks where the run stands, if it is one group.
+    fn look_here(&mut self) {
+        if self.readings == 0 || self.places_of.len() != 1 {
             return;
         }
+        let own = self.done.iter().copied().map(mix).fold(0, u64::wrapping_add);
+        let look = self.look_now();
+        let is_new = self.found.looks.get(&own).is_none_or(|looks| !looks.contains_key(&look));
+        if is_new {
+            let own_events = self.led.marks.all.iter();
+            let stays = own_events.map(|mark| mark.component == self.component).collect();
+            let trace = Rc::new(self.led.trace());
+            self.found.looks.entry(own).or_default().insert(look, (trace, stays));
+        }
+    }
+
+    /// Notes how the component looks in all cuts of its own part of the run.
+    fn look(&mut self) {
+        if self.readings == 0 {
+            return;
+        }
+        let mut trace = None;
         let parts = self.led.parts;
         let groups = &parts.groups[self.component as usize];
         let mut chains: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
@@ -225,7 +248,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             if !met.insert(counts.clone()) {
                 continue;
             }
-            self.look_at(trace, &chains, &counts);
+            self.look_at(&mut trace, &chains, &counts);
             for chain in 0..chains.len() {
                 let Some(&next) = chains[chain].get(counts[chain]) else { continue };
                 let is_there = |(other, events): (usize, &Vec<usize>)| {
@@ -242,7 +265,13 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
     }
 
-    fn look_at(&mut self, trace: &Rc<Trace<Doing>>, chains: &[Vec<usize>], counts: &[usize]) {
+    /// Notes how the component looks after so many events of each of its groups. The run is kept once, if it is.
+    fn look_at(
+        &mut self,
+        trace: &mut Option<Rc<Trace<Doing>>>,
+        chains: &[Vec<usize>],
+        counts: &[usize],
+    ) {
         let mut look = self.initial.clone();
         let mut own = 0_u64;
         for (chain, &count) in chains.iter().zip(counts) {
@@ -257,6 +286,7 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
         let looks = self.found.looks.entry(own).or_default();
         if !looks.contains_key(&look) {
+            let trace = trace.get_or_insert_with(|| Rc::new(self.led.trace()));
             let mut stays = vec![false; trace.events.len()];
             for (chain, &count) in chains.iter().zip(counts) {
                 chain[..count].iter().for_each(|&event| stays[event] = true);
@@ -286,6 +316,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
         self.places.clear();
         self.seen.clear();
         self.initial = self.look_now();
+        self.look_here();
         Ok(())
     }
 
@@ -387,6 +418,9 @@ impl<M: Machine> Machine for Partial<'_, M> {
                 _ => None,
             };
             self.seen.push(seen);
+            if !performed.failed {
+                self.look_here();
+            }
             return Ok(performed);
         }
         let is_it = |&place: &usize| {
