@@ -24,6 +24,11 @@ struct OutcomeJson<'a> {
     runs: Option<u64>,
     blocked_runs: Option<u64>,
     joined_runs: Option<u64>,
+    global_skeletons: Option<u64>,
+    local_skeletons: Option<u64>,
+    covered_traces: Option<Large>,
+    /// Covered traces for each run.
+    reduction_ratio: Option<f64>,
     system_states: Option<u64>,
     rejected: Option<u64>,
     validity_states: Option<u64>,
@@ -44,6 +49,20 @@ struct OutcomeJson<'a> {
     warnings: &'a [String],
     /// The files that were written.
     saved: Vec<String>,
+}
+
+/// A number that may be larger than any of 64 bits. Then it is a string of its digits: what reads JSON would round it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Large {
+    Number(u64),
+    Digits(String),
+}
+
+impl From<u128> for Large {
+    fn from(number: u128) -> Self {
+        u64::try_from(number).map_or_else(|_| Large::Digits(number.to_string()), Large::Number)
+    }
 }
 
 /// By how much the run of a violation was minimised.
@@ -266,6 +285,10 @@ pub(crate) fn outcome(
         runs: statistics.runs,
         blocked_runs: statistics.blocked_runs,
         joined_runs: statistics.joined_runs,
+        global_skeletons: statistics.global_skeletons,
+        local_skeletons: statistics.local_skeletons,
+        covered_traces: statistics.covered_traces.map(Large::from),
+        reduction_ratio: statistics.reduction_ratio(),
         system_states: statistics.system_states,
         rejected: statistics.rejected,
         validity_states: statistics.validity_states,
@@ -327,4 +350,16 @@ pub(crate) fn values<'a>(
         _ => Value::Word(text),
     };
     pairs.map(|(name, text)| (name, value(name, text))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_json_would_round_is_written_as_its_digits() {
+        let json = |number| serde_json::to_string(&Large::from(number)).unwrap();
+        assert_eq!(json(u128::from(u64::MAX)), "18446744073709551615");
+        assert_eq!(json(1 << 64), "\"18446744073709551616\"");
+    }
 }

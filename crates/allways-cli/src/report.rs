@@ -148,14 +148,33 @@ impl Report<'_> {
         let statistics = &self.outcome.statistics;
         let mut rows = Vec::new();
         let mut row = |what: &str, value: String| rows.push((what.to_owned(), value));
+        let is_dir = statistics.covered_traces.is_some();
+        if let Some(covered) = statistics.covered_traces {
+            // In the words of the paper on dynamic interface reduction.
+            for (what, number) in [
+                ("global skeletons", statistics.global_skeletons),
+                ("local skeletons", statistics.local_skeletons),
+                ("local traces", statistics.runs),
+            ] {
+                row(what, grouped(number.unwrap_or_default()));
+            }
+            row("traces covered", large(covered));
+            if let Some(ratio) = statistics.reduction_ratio() {
+                row("reduction ratio", reduction(ratio));
+            }
+        }
+        let (states, local) = match self.outcome.engine == "dir stateful" {
+            true => ("points", "configurations"),
+            false => ("unique states", "local states"),
+        };
         for (what, number) in [
-            ("unique states", statistics.unique_states),
+            (states, statistics.unique_states),
             ("generated states", statistics.generated_states),
             ("transitions", statistics.transitions),
             ("handler executions", statistics.handler_executions),
-            ("local states", statistics.local_states),
-            ("runs", statistics.runs),
-            ("blocked runs", statistics.blocked_runs),
+            (local, statistics.local_states),
+            ("runs", statistics.runs.filter(|_| !is_dir)),
+            (if is_dir { "other runs" } else { "blocked runs" }, statistics.blocked_runs),
             ("joined runs", statistics.joined_runs),
             ("system states", statistics.system_states),
             ("rejected", statistics.rejected),
@@ -250,6 +269,20 @@ impl Report<'_> {
     }
 }
 
+/// A number that may be larger than anybody reads digit by digit.
+fn large(number: u128) -> String {
+    u64::try_from(number).map_or_else(|_| format!("{:.3e}", number as f64), grouped)
+}
+
+/// How many times fewer.
+fn reduction(ratio: f64) -> String {
+    match ratio {
+        0.0..100.0 => format!("{ratio:.2}"),
+        100.0..1e18 => grouped(ratio.round() as u64),
+        _ => format!("{ratio:.3e}"),
+    }
+}
+
 /// What to do about a bound that an engine has met.
 fn after(bound: Bound, engine: &str, is_of_threads: bool) -> &'static str {
     match bound {
@@ -259,7 +292,9 @@ fn after(bound: Bound, engine: &str, is_of_threads: bool) -> &'static str {
         Bound::Memory => "raise --max-memory, or make the system smaller with --set",
         Bound::Preemptions => "allow more with --preemptions, or leave that out",
         Bound::Reduction => "use --reduction optimal, which misses nothing",
-        Bound::Runs if engine.starts_with("dpor") => "raise --max-runs",
+        Bound::Runs if engine.starts_with("dpor") || engine.starts_with("dir") => {
+            "raise --max-runs"
+        }
         Bound::Runs if is_of_threads => "raise --runs, or use --engine dpor, which is complete",
         Bound::Runs => "raise --runs, or use --engine global, which is complete",
         Bound::Interrupt => "let it run to its end, or bound it with --max-seconds",

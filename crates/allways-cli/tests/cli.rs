@@ -135,6 +135,10 @@ fn json_has_exactly_these_fields() {
         "beside",
         "blocked_runs",
         "joined_runs",
+        "global_skeletons",
+        "local_skeletons",
+        "covered_traces",
+        "reduction_ratio",
         "rejected",
         "validity_states",
         "cause",
@@ -353,6 +357,94 @@ fn symmetry_saves_states() {
     wrong(&["check", "tree", "--symmetry"], sentence);
 }
 
+#[test]
+fn components_one_by_one() {
+    let args = ["check", "accumulator", "--set", "replicas=4,numbers=6", "--engine", "dir"];
+    let Ran { code, out, err } = allways(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let heading = "accumulator replicas=4 numbers=6, engine dir\nholds, complete\n";
+    assert!(out.starts_with(heading), "{out}");
+    let row = |name: &str| {
+        let mut rows = out.lines().filter_map(|line| line.trim_start().strip_prefix(name));
+        rows.next().map(str::trim)
+    };
+    assert_eq!(row("local traces"), Some("58"), "{out}");
+    assert_eq!(row("traces covered"), Some("4,802"), "{out}");
+    assert_eq!(row("reduction ratio"), Some("82.79"), "{out}");
+    assert_eq!((row("runs"), row("blocked runs")), (None, None), "{out}");
+    let Ran { code, out, .. } = allways(&[&args[..], &["--json"]].concat());
+    assert_eq!(code, 0);
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&outcome["engine"], &outcome["complete"]), (&"dir".into(), &true.into()));
+    assert_eq!((&outcome["runs"], &outcome["covered_traces"]), (&58.into(), &4_802.into()));
+    assert_eq!(outcome["global_skeletons"], 2);
+    assert_eq!(outcome["local_skeletons"], 10);
+    assert_eq!(outcome["reduction_ratio"], 4_802.0 / 58.0);
+    assert!(outcome["unique_states"].is_null());
+    let Ran { code, out, .. } = allways(&[&args[..], &["--stateful", "--json"]].concat());
+    assert_eq!(code, 0);
+    let outcome: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&outcome["engine"], &outcome["complete"]), (&"dir stateful".into(), &true.into()));
+    assert!(outcome["unique_states"].as_u64().unwrap() < 5_000, "{out}");
+    for none in ["runs", "covered_traces", "reduction_ratio", "global_skeletons"] {
+        assert!(outcome[none].is_null(), "{none}");
+    }
+    let Ran { out, .. } = ran(command(&args).env("ALLWAYS_STATEFUL", "1"));
+    assert!(out.contains("\n  points ") && out.contains("\n  configurations "), "{out}");
+    let one = ran(command(&args[..2]).args(&args[4..]).env("ALLWAYS_COMPONENTS", "0,1,2"));
+    assert!(one.out.contains("\n  traces covered ") && one.code == 0, "{}", one.out);
+}
+
+#[test]
+fn a_bound_on_components_makes_it_inconclusive() {
+    let args = ["check", "paxos", "--engine", "dir"];
+    let Ran { code, out, .. } = allways(&[&args[..], &["--max-runs", "9"]].concat());
+    assert_eq!(code, 3);
+    assert!(out.contains("\ninconclusive: bounded by runs; "), "{out}");
+    assert!(out.contains(" local trace") && out.contains(" explored for "), "{out}");
+    assert!(out.contains("\nnext: raise --max-runs"), "{out}");
+    let bound = ["--stateful", "--max-states", "9"];
+    let Ran { code, out, .. } = allways(&[&args[..], &bound].concat());
+    assert_eq!(code, 3);
+    assert!(out.contains(" configurations were found, and more are to be found\n"), "{out}");
+}
+
+#[test]
+fn components_that_make_no_sense_are_wrong_usage() {
+    let dir =
+        |flags: &[&'static str]| [&["check", "accumulator", "--engine", "dir"], flags].concat();
+    wrong(&dir(&["--components", "0,1/1"]), "--components: 1 is in two components");
+    let none = "--components: `0;1` are no components; write members and slashes, as 0,1/2";
+    wrong(&dir(&["--components", "0;1"]), none);
+    let none = "component member 7 is none: there are 3, numbered from 0";
+    wrong(&dir(&["--components", "0,7"]), none);
+    wrong(&dir(&["--stateful", "--components", "0,7"]), none);
+    let other = "a division into components (components) is for engine dir only";
+    wrong(&["check", "accumulator", "--components", "0,1"], other);
+    wrong(&["check", "accumulator", "--engine", "dpor", "--components", "0,1"], other);
+    let other = "remembering states of components (stateful) is for engine dir only";
+    wrong(&["check", "accumulator", "--engine", "global", "--stateful"], other);
+    wrong(&["check", "dining", "--stateful"], other);
+    let threads = "engine dir is for systems of nodes: threads are explored by engine dpor or walk";
+    wrong(&["check", "dining", "--engine", "dir"], threads);
+    wrong(&["check", "dining", "--engine", "dir", "--stateful"], threads);
+    let states = "engine dir looks at components one by one, not at global states: a bound on states \
+                  (max states) cannot be had with it; use engine global";
+    wrong(&dir(&["--max-states", "9"]), states);
+    let terminal = "engine dir cannot tell with faults which states are terminal unless it is \
+                    stateful (`--stateful`, `Options::stateful`); engine dpor can, too";
+    wrong(&["check", "lock", "--engine", "dir"], terminal);
+}
+
+#[test]
+fn progress_of_components_counts_their_runs() {
+    let args = ["check", "zab", "--engine", "dir", "--max-seconds", "1.5", "--progress"];
+    let Ran { code, err, .. } = allways(&args);
+    assert_eq!(code, 3);
+    let line = err.lines().next().unwrap();
+    assert!(line.contains(" runs of components, ") && !line.contains("states"), "{line}");
+}
+
 /// Every example in the help is one that works.
 #[test]
 fn the_examples_of_the_help_name_systems_and_bugs_that_exist() {
@@ -362,11 +454,12 @@ fn the_examples_of_the_help_name_systems_and_bugs_that_exist() {
         let examples: Vec<_> = examples.filter(|line| !line.starts_with('-')).collect();
         for example in &examples {
             let words: Vec<&str> = example.split("  ").next().unwrap().split(' ').collect();
-            // Engine dpor keeps no states, nor do programs of threads.
+            // Engines dpor and dir keep no states, nor do programs of threads.
             let entry = allways_catalogue::find(words[0]).unwrap();
             let bound = match entry.is_of_threads() {
                 true => ["--max-seconds", "0"],
-                false if words.contains(&"dpor") => ["--max-runs", "1"],
+                false if words.contains(&"--stateful") => ["--max-states", "1"],
+                false if words.contains(&"dpor") || words.contains(&"dir") => ["--max-runs", "1"],
                 false => ["--max-states", "1"],
             };
             let args = [&["check"][..], &words, &bound, &["-q"]].concat();
@@ -491,7 +584,11 @@ fn malformed_numbers() {
         ("--max-seconds", "soon", "`soon` is not a number of seconds"),
         ("--max-seconds", "-1", "`-1` is not a number of seconds"),
         ("--max-memory", "2T", "`2T` is not a number of bytes; write 4096, 64K, 512M or 2G"),
-        ("--engine", "steam", "there is no engine `steam`; choose auto, global, dpor, lmc or walk"),
+        (
+            "--engine",
+            "steam",
+            "there is no engine `steam`; choose auto, global, dpor, lmc, dir or walk",
+        ),
         ("--search", "best", "there is no search `best`; choose bfs, dfs or classic"),
         ("--schedule", "fair", "there is no schedule `fair`; choose random, pct or pct:DEPTH"),
         ("--preemptions", "-1", "`-1` is not a whole number"),

@@ -61,7 +61,8 @@ fn implemented(line: &str) -> Option<&str> {
 fn without_example(text: &str, exported: &BTreeSet<&str>, is_library: bool) -> Vec<String> {
     // A type that only the crate sees may share its name with one that everybody does.
     let is_seen = |name: &&str| {
-        let hidden = ["struct", "enum"].map(|kind| format!("pub(crate) {kind} {name}"));
+        let kinds = ["(crate) struct", "(crate) enum", "(super) struct", "(super) enum"];
+        let hidden = kinds.map(|kind| format!("pub{kind} {name}"));
         exported.contains(name) && !hidden.iter().any(|hidden| text.contains(hidden))
     };
     let mut missing = Vec::new();

@@ -54,7 +54,8 @@ fn ways() -> Vec<Options> {
     [Search::Bfs, Search::Dfs, Search::Classic]
         .into_iter()
         .map(|search| Options { search, ..Options::default() })
-        .chain([of(Engine::Dpor), of(Engine::Lmc)])
+        .chain([of(Engine::Dpor), of(Engine::Lmc), of(Engine::Dir)])
+        .chain([Options { stateful: true, ..of(Engine::Dir) }])
         .collect()
 }
 

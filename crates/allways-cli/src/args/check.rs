@@ -3,8 +3,8 @@
 use super::Color;
 use super::values::{at_least_one, preemptions, setting, threads, truth, whole};
 use allways::{
-    Combine, Engine, Error, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
-    parse_seconds,
+    Combine, Components, Engine, Error, Options, Por, Reduction, Schedule, Search, parse_bytes,
+    parse_por, parse_seconds,
 };
 use clap::{ArgAction, Args, ValueHint};
 use std::path::PathBuf;
@@ -20,6 +20,9 @@ Engines:
   lmc      local states of each node apart, on a network that only grows; combined only where a
            property could be violated, and then it is asked whether a run leads there; complete,
            unless a bound ends it; where it cannot decide, it says so and global goes on
+  dir      components one by one, against what others can tell of them: what happens within one is
+           not multiplied by what happens within others; complete unless a bound ends it, but ends
+           only if all runs do; with --stateful it remembers states of components in place of runs
   walk     seeded random runs; finds violations, never proves that there are none
 
 Programs of threads have no states to remember. They are explored by engine dpor, which auto is for
@@ -62,6 +65,8 @@ Examples:
   allways check zab --set bug=any-log --engine walk --runs 100000 --seed 7
   allways check register --set bases=2 --engine dpor --reduction source
   allways check paxos --set proposals=2 --engine lmc
+  allways check accumulator --set replicas=3 --engine dir
+  allways check accumulator --engine dir --components 0,1/2 --stateful
   allways check dining --set bug=same-order     threads that wait for each other
   allways check bounded-buffer --set items=2 --preemptions 2
   allways check dining --set philosophers=4,bug=same-order --engine walk --schedule pct:3
@@ -142,7 +147,7 @@ pub(crate) struct Output {
 #[derive(Args)]
 #[command(next_help_heading = "How to search")]
 struct How {
-    /// The engine: auto, global, dpor, lmc or walk.
+    /// The engine: auto, global, dpor, lmc, dir or walk.
     #[arg(long, env = "ALLWAYS_ENGINE", default_value = "auto")]
     engine: Engine,
 
@@ -162,6 +167,15 @@ struct How {
     /// Which combinations of local states engine lmc makes: general or views.
     #[arg(long, env = "ALLWAYS_COMBINE", default_value = "views")]
     combine: Combine,
+
+    /// Which nodes are one component each in engine dir: 0,1/2 are nodes 0 and 1, and node 2. Nodes that
+    /// are not named are components by themselves, as all are if nothing is said.
+    #[arg(long, value_name = "NODES/NODES", env = "ALLWAYS_COMPONENTS")]
+    components: Option<Components>,
+
+    /// In engine dir, remember in which states components may be, in place of traces.
+    #[arg(long, env = "ALLWAYS_STATEFUL", action = ArgAction::SetTrue, value_parser = truth)]
+    stateful: bool,
 
     /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
     /// default: what the properties need), invariant, terminals or views; or off.
@@ -200,7 +214,7 @@ struct Bounds {
     #[arg(value_parser = at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
-    /// No more runs than this, in engine dpor.
+    /// No more runs than this, in engines dpor and dir.
     #[arg(long, value_name = "N", env = "ALLWAYS_MAX_RUNS")]
     #[arg(value_parser = whole, allow_negative_numbers = true)]
     max_runs: Option<u64>,
@@ -211,7 +225,7 @@ struct Bounds {
     #[arg(value_parser = preemptions, allow_negative_numbers = true)]
     preemptions: Option<u32>,
 
-    /// No runs of more events than this; engine dpor stops at 1,000 and walk at 10,000 if nothing is said.
+    /// No runs of more events than this; engines dpor and dir stop at 1,000 and walk at 10,000 if nothing is said.
     #[arg(long, value_name = "N", env = "ALLWAYS_MAX_DEPTH")]
     #[arg(value_parser = whole, allow_negative_numbers = true)]
     max_depth: Option<u64>,
@@ -251,6 +265,8 @@ impl CheckArgs {
             schedule: how.schedule,
             preemptions: bounds.preemptions,
             combine: how.combine,
+            components: how.components.clone().unwrap_or_default(),
+            stateful: how.stateful,
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,

@@ -191,7 +191,7 @@ pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
         .mut_subcommand("list", systems)
         .mut_subcommand("check", |check| {
             systems(check)
-                .mut_arg("engine", words(&["auto", "global", "dpor", "lmc", "walk"]))
+                .mut_arg("engine", words(&["auto", "global", "dpor", "lmc", "dir", "walk"]))
                 .mut_arg("search", words(&["bfs", "dfs", "classic"]))
                 .mut_arg("schedule", words(&["random", "pct"]))
                 .mut_arg("color", words(&["auto", "always", "never"]))

@@ -73,7 +73,11 @@ impl<'a> Meter<'a> {
 
     fn read_at(&mut self, now: Instant, numbers: &Numbers, stopping: bool) -> Reading {
         // These engines have no end of states, but of runs.
-        let counts_runs = matches!(self.options.engine, Engine::Dpor | Engine::Walk);
+        let counts_runs = match self.options.engine {
+            Engine::Dpor | Engine::Walk => true,
+            Engine::Dir => !self.options.stateful,
+            _ => false,
+        };
         let count = if counts_runs { numbers.runs } else { numbers.states };
         let rate = self.rate(now, count);
         if numbers.frontier >= self.peak.0 {
@@ -85,7 +89,13 @@ impl<'a> Meter<'a> {
         if stopping {
             part(9, "stopping, Ctrl-C again ends at once".to_owned());
         }
-        part(8, format!("{} {}", grouped(count), if counts_runs { "runs" } else { "states" }));
+        let what = match (self.options.engine, counts_runs) {
+            (Engine::Dir, true) => "runs of components",
+            (Engine::Dir, false) => "points",
+            (_, true) => "runs",
+            (_, false) => "states",
+        };
+        part(8, format!("{} {what}", grouped(count)));
         part(6, format!("{}/s", grouped(rate as u64)));
         if numbers.depth > 0 {
             part(4, format!("depth {}", grouped(numbers.depth)));
@@ -130,7 +140,9 @@ impl<'a> Meter<'a> {
             near.push((share(numbers.runs, options.runs), "--runs"));
             left.push(at_rate(numbers.runs, options.runs));
         }
-        if let (Some(runs), Engine::Dpor) = (options.max_runs, options.engine) {
+        let has_max_runs =
+            options.engine == Engine::Dpor || options.engine == Engine::Dir && !options.stateful;
+        if let Some(runs) = options.max_runs.filter(|_| has_max_runs) {
             near.push((share(numbers.runs, runs), "--max-runs"));
             left.push(at_rate(numbers.runs, runs));
         }
@@ -333,6 +345,19 @@ mod tests {
         options = Options { max_runs: Some(500), max_time: None, ..options };
         let words = ", 50 % of --max-runs, at most 1.0 s left";
         assert!(last(&options, &[(1.0, numbers)]).line().ends_with(words));
+    }
+
+    #[test]
+    fn components_are_counted_in_runs_or_in_points() {
+        let mut options =
+            Options { engine: Engine::Dir, max_runs: Some(1_000), ..Options::default() };
+        let numbers = Numbers { states: 70, runs: 250, depth: 4, ..Numbers::default() };
+        let line =
+            "250 runs of components, 250/s, depth 4, 1.0 s, 25 % of --max-runs, at most 3.0 s left";
+        assert_eq!(last(&options, &[(1.0, numbers)]).line(), line);
+        options.stateful = true;
+        let line = "70 points, 70/s, depth 4, 1.0 s";
+        assert_eq!(last(&options, &[(1.0, numbers)]).line(), line);
     }
 
     #[test]

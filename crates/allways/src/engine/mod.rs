@@ -143,6 +143,7 @@ impl<N: Node> System<N> {
             let what = "a partial order reduction needs engine global and search bfs or dfs";
             return Err(Error::Options(what.to_owned()));
         }
+        refuse_by_dir(options)?;
         let for_threads = [
             (options.preemptions.is_some(), "a bound on preemptions"),
             (options.schedule != Schedule::Random, "a schedule by priorities (pct)"),
@@ -174,6 +175,38 @@ impl<N: Node> System<N> {
         };
         let outcome = conclude(self, &name, findings, options, &budget)?;
         Ok(Outcome { beside, ..outcome })
+    }
+}
+
+/// Refuses what engine `dir` cannot do, and what only it can where another was asked for.
+fn refuse_by_dir(options: &Options) -> Result<(), Error> {
+    let needs_dir = [
+        (options.stateful, "remembering states of components (stateful)"),
+        (!options.components.groups().is_empty(), "a division into components (components)"),
+    ];
+    let asked = |what: &[(bool, &'static str)]| {
+        what.iter().find(|(is_asked, _)| *is_asked).map(|(_, what)| *what)
+    };
+    if options.engine != Engine::Dir {
+        return match asked(&needs_dir) {
+            Some(what) => Err(Error::Options(format!("{what} is for engine dir only"))),
+            None => Ok(()),
+        };
+    }
+    let refused = [
+        (options.symmetry, "symmetry"),
+        (options.verify_aux, "verifying auxiliary fields"),
+        (options.exact && !options.stateful, "whole states (exact)"),
+        (options.max_states.is_some() && !options.stateful, "a bound on states (max states)"),
+    ];
+    match asked(&refused) {
+        Some(what) => {
+            let why = format!(
+                "engine dir looks at components one by one, not at global states: {what} cannot be had with it; use engine global"
+            );
+            Err(Error::Options(why))
+        }
+        None => Ok(()),
     }
 }
 

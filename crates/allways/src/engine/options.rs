@@ -268,9 +268,9 @@ pub struct Options {
     pub preemptions: Option<u32>,
     /// Which combinations of local states engine `lmc` makes.
     pub combine: Combine,
-    /// Which nodes are one component in engine `dir`: each by itself unless said.
+    /// Which nodes are one component in engine `dir`: each by itself unless said. No other engine takes it.
     pub components: Components,
-    /// Whether engine `dir` remembers in which states components may be, in place of traces.
+    /// Whether engine `dir` remembers in which states components may be, in place of traces. No other engine takes it.
     pub stateful: bool,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
@@ -278,7 +278,7 @@ pub struct Options {
     pub max_depth: Option<u64>,
     /// About so many distinct global states: looked at between batches of work.
     pub max_states: Option<u64>,
-    /// No more runs than this, in engine `dpor`.
+    /// No more runs than this, in engines `dpor` and `dir`.
     pub max_runs: Option<u64>,
     /// No longer than this.
     pub max_time: Option<Duration>,

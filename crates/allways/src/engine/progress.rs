@@ -76,11 +76,11 @@ impl Progress {
         self.memory.load(Relaxed)
     }
 
-    /// Runs so far.
+    /// Runs so far; in engine `dir`, of components.
     ///
     /// ```
     /// let progress = allways::Progress::default();
-    /// assert_eq!(progress.runs(), 0); // only engines `dpor` and `walk` make any
+    /// assert_eq!(progress.runs(), 0); // only engines `dpor`, `dir` and `walk` make any
     /// ```
     pub fn runs(&self) -> u64 {
         self.runs.load(Relaxed)

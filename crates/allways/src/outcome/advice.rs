@@ -37,7 +37,10 @@ impl Outcome {
             // The search ended where it found something: how far it came says little.
             return advice;
         }
-        advice.extend(self.bounded_by.map(|bound| extent(&self.statistics, bound)));
+        advice.extend(self.bounded_by.map(|bound| match &*self.engine {
+            "dir stateful" => extent_of_points(&self.statistics),
+            _ => extent(&self.statistics, bound),
+        }));
         advice.extend(self.piles_up.clone());
         // A search that was not stopped by a bound met every state, or enough of them.
         let whole = self.bounded_by.is_none();
@@ -58,6 +61,15 @@ impl Outcome {
     }
 }
 
+/// How far a walk through the states of components came.
+fn extent_of_points(statistics: &Statistics) -> String {
+    format!(
+        "{} with {} were found, and more are to be found",
+        counted(statistics.unique_states.unwrap_or_default(), "point"),
+        counted(statistics.local_states.unwrap_or_default(), "configuration")
+    )
+}
+
 /// How far a search came that was stopped by a bound.
 fn extent(statistics: &Statistics, bound: Bound) -> String {
     let Statistics { unique_states, frontier, levels, depth, runs, blocked_runs, .. } = statistics;
@@ -73,6 +85,14 @@ fn extent(statistics: &Statistics, bound: Bound) -> String {
                 counted(depth, "round")
             ),
         };
+    }
+    if let (Some(runs), Some(skeletons)) = (runs, statistics.global_skeletons) {
+        return format!(
+            "{} explored for {}, the longest run has {}",
+            counted(*runs, "local trace"),
+            counted(skeletons, "global skeleton"),
+            events(depth)
+        );
     }
     if let Some(runs) = runs {
         return match (blocked_runs, bound) {

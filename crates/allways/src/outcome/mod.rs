@@ -275,12 +275,12 @@ pub struct Witness {
 /// # use allways::sample::Cell;
 /// let statistics = System::new([Cell(0), Cell(0)]).call(0, 7).check().statistics;
 /// assert_eq!((statistics.unique_states, statistics.depth), (Some(3), Some(2)));
-/// assert_eq!(statistics.runs, None); // only engines `dpor` and `walk` have any
+/// assert_eq!(statistics.runs, None); // only engines `dpor`, `dir` and `walk` have any
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Distinct global states.
+    /// Distinct global states. Engine `dir` with states: points, each of which stands for many of them.
     pub unique_states: Option<u64>,
     /// Global states generated: the initial ones and one for each transition.
     pub generated_states: Option<u64>,
@@ -299,13 +299,14 @@ pub struct Statistics {
     pub memo_lookups: Option<u64>,
     /// How many of those did not find it remembered by their thread.
     pub memo_misses: Option<u64>,
-    /// Distinct local states of all nodes together.
+    /// Distinct local states of all nodes together. Engine `dir` with states: configurations of all components together.
     pub local_states: Option<u64>,
     /// Distinct messages, calls and timers.
     pub local_events: Option<u64>,
-    /// Runs carried out.
+    /// Runs carried out. Engine `dir`: local traces of all components together.
     pub runs: Option<u64>,
-    /// Engine `dpor`: runs that were given up, since all that could happen was explored elsewhere.
+    /// Engine `dpor`: runs that were given up, since all that could happen was explored elsewhere. Engine `dir`: runs of components that do not end in a
+    /// complete local trace.
     pub blocked_runs: Option<u64>,
     /// Engine `dpor` with reduction `cached`: runs that ended in a state from which everything was explored before.
     pub joined_runs: Option<u64>,
@@ -341,6 +342,21 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Engine `dir`: how many traces of the whole system each local trace stands for, on average.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let options = Options { engine: Engine::Dir, ..Options::default() };
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).try_check(&options).unwrap();
+    /// assert_eq!(outcome.statistics.covered_traces, Some(1));
+    /// assert_eq!(outcome.statistics.reduction_ratio(), Some(0.5)); // each node has a local one
+    /// ```
+    pub fn reduction_ratio(&self) -> Option<f64> {
+        let (covered, runs) = self.covered_traces.zip(self.runs)?;
+        (runs > 0).then(|| covered as f64 / runs as f64)
+    }
+
     /// Adds what a second search after this one has cost, over the same local space.
     pub(crate) fn add(&mut self, second: &Statistics) {
         let add = |one: &mut Option<u64>, other: Option<u64>| {

@@ -11,7 +11,10 @@ mod walk;
 use super::budget::Budget;
 use super::machine::{Machine, Machines, Told};
 use super::options::{Engine, Options, Reduction, Schedule, Search};
-use super::{Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory};
+use super::{
+    Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory,
+    refuse_by_dir,
+};
 use crate::error::Error;
 use crate::model::step::guarded;
 use crate::outcome::minimise::{MinimiseOptions, Minimised};
@@ -108,6 +111,7 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
         let why = format!("threads are explored run by run: {what} cannot be had with them");
         return Err(Error::Options(why));
     }
+    refuse_by_dir(options)?;
     if options.schedule != Schedule::Random && options.engine != Engine::Walk {
         let why = "a schedule by priorities (pct) is for random runs: use engine walk";
         return Err(Error::Options(why.to_owned()));
@@ -146,7 +150,12 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
             let why = "a bound on preemptions is for engine dpor, not for random runs";
             return Err(Error::Options(why.to_owned()));
         }
-        (Engine::Global | Engine::Lmc | Engine::Dir, _) => {
+        (Engine::Dir, _) => {
+            let why =
+                "engine dir is for systems of nodes: threads are explored by engine dpor or walk";
+            return Err(Error::Options(why.to_owned()));
+        }
+        (Engine::Global | Engine::Lmc, _) => {
             let why =
                 "threads are explored by engine dpor or walk: there are no states to be remembered";
             return Err(Error::Options(why.to_owned()));
