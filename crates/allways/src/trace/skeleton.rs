@@ -242,37 +242,45 @@ impl<T: Clone> Trace<T> {
         other_stays: &[bool],
     ) -> Option<Vec<T>> {
         let is_its = |event: &Event<T>| event.mark.component == component;
-        let mut theirs =
-            (0..other.events.len()).filter(|&e| other_stays[e] && is_its(&other.events[e]));
-        let mut ours = (0..self.events.len()).filter(|&e| stays[e] && !is_its(&self.events[e]));
+        let select = |trace: &Trace<T>, stays: &[bool], wants_its: bool| -> Vec<usize> {
+            let all = (0..trace.events.len()).filter(|&event| stays[event]);
+            all.filter(|&event| is_its(&trace.events[event]) == wants_its).collect()
+        };
+        let mut sides = [
+            (self, select(self, stays, false), vec![false; self.events.len()]),
+            (other, select(other, other_stays, true), vec![false; other.events.len()]),
+        ];
         let mut done: FxHashSet<Name> = FxHashSet::default();
         let mut run = Vec::new();
-        // What is depended on across the border was done already.
-        let is_ready = |trace: &Trace<T>, event: usize, done: &FxHashSet<Name>| {
-            let own = is_its(&trace.events[event]);
-            trace.events[event].across.iter().all(|&before| {
-                let before = &trace.events[before as usize];
-                is_its(before) == own
-                    || before.mark.for_component(component).is_some_and(|name| done.contains(&name))
-            })
-        };
-        let (mut their, mut our) = (theirs.next(), ours.next());
+        // Not in the order of the two runs: of several nodes in a component, one may wait for what another need not wait for.
         loop {
-            let (trace, event) = match (our, their) {
-                (Some(event), _) if is_ready(self, event, &done) => {
-                    our = ours.next();
-                    (self, event)
+            let mut next = None;
+            for (side, (trace, rest, gone)) in sides.iter().enumerate() {
+                let is_ready = |&event: &usize| {
+                    let Event { before, across, mark, .. } = &trace.events[event];
+                    let own = mark.component == component;
+                    let is_own_side = |other: u32| is_its(&trace.events[other as usize]) == own;
+                    let is_done = |other: u32| {
+                        let name = trace.events[other as usize].mark.for_component(component);
+                        name.is_some_and(|name| done.contains(&name))
+                    };
+                    before.iter().all(|&other| !is_own_side(other) || gone[other as usize])
+                        && across.iter().all(|&other| is_own_side(other) || is_done(other))
+                };
+                next = rest.iter().position(is_ready).map(|place| (side, place));
+                if next.is_some() {
+                    break;
                 }
-                (_, Some(event)) if is_ready(other, event, &done) => {
-                    their = theirs.next();
-                    (other, event)
-                }
-                (None, None) => return Some(run),
-                _ => return None,
+            }
+            let Some((side, place)) = next else {
+                let is_all = sides.iter().all(|(_, rest, _)| rest.is_empty());
+                return is_all.then_some(run);
             };
-            let event = &trace.events[event];
-            done.extend(event.mark.for_component(component));
-            run.push(event.what.clone());
+            let (trace, rest, gone) = &mut sides[side];
+            let event = rest.remove(place);
+            gone[event] = true;
+            done.extend(trace.events[event].mark.for_component(component));
+            run.push(trace.events[event].what.clone());
         }
     }
 }
