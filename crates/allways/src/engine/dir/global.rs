@@ -423,8 +423,8 @@ impl<'a, M: Machine> Global<'a, M> {
         Ok(())
     }
 
-    /// How many traces of the whole system there are that the local ones cover.
-    pub fn covered(&self) -> u128 {
+    /// How many skeletons there are with which some trace ends, and how many traces of the whole system the local ones cover.
+    pub fn covered(&self) -> (u64, u128) {
         let of = |known: &Known| {
             let locals = known.locals.iter().enumerate();
             let traces = locals.map(|(component, local)| {
@@ -433,7 +433,10 @@ impl<'a, M: Machine> Global<'a, M> {
             });
             traces.fold(1, u128::saturating_mul)
         };
-        self.known.iter().map(of).fold(0, u128::saturating_add)
+        let add = |(skeletons, all): (u64, u128), traces: u128| {
+            (skeletons + u64::from(traces > 0), all.saturating_add(traces))
+        };
+        self.known.iter().map(of).fold((0, 0), add)
     }
 }
 

@@ -84,7 +84,7 @@ fn search_machine<M: Machine>(
     let mut verdict = Verdicts::new(machine);
     let mut bound: Option<Bound> = None;
     let mut counts = Counts::default();
-    let (mut skeletons, mut locals, mut covered) = (0, 0, 0_u128);
+    let (mut skeletons, mut locals, mut covered) = (0_u64, 0, 0_u128);
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
@@ -94,9 +94,10 @@ fn search_machine<M: Machine>(
         if global.verdict.violation.is_none() {
             Judge::new(&mut global).judge()?;
         }
-        skeletons += global.known.len();
+        let (ended, traces) = global.covered();
+        skeletons += ended;
         locals += global.locals.len();
-        covered = covered.saturating_add(global.covered());
+        covered = covered.saturating_add(traces);
         counts = global.counts;
         bound = bound.or(global.bound);
         verdict = global.verdict;
@@ -111,7 +112,7 @@ fn search_machine<M: Machine>(
         runs: Some(counts.local_traces),
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
-        global_skeletons: Some(skeletons as u64),
+        global_skeletons: Some(skeletons),
         local_skeletons: Some(locals as u64),
         covered_traces: Some(covered),
         handler_executions: costs.map(|costs| costs.handler_executions),
