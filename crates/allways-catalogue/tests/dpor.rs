@@ -41,7 +41,7 @@ fn every_reduction_finds_every_bug() {
             found += 1;
         }
     }
-    assert_eq!(found, 41);
+    assert_eq!(found, 46);
 }
 
 #[test]
