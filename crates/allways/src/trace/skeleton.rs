@@ -84,17 +84,23 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Adds the next event of the run.
-    pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) {
+    /// Adds the next event of the run. Says whether its component can tell of all that it depends on: all that is there of others is named to it.
+    pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) -> bool {
         let event = self.order.push(touch);
         let mut direct = std::mem::take(&mut self.direct);
         self.order.dependent_before(event, &mut direct);
+        let is_told = direct.iter().all(|&other| {
+            let other = &self.all[other as usize];
+            other.component == component
+                || label.all != 0 && other.for_component(component).is_some()
+        });
         let told = self.told_by(component, direct.iter().copied());
         self.direct = direct;
         let past = self.order.past(event);
         let mark = self.mark(past, &told, component, label);
         self.all.push(mark);
         self.told.push(told);
+        is_told
     }
 
     /// Undoes all but the first so many events.

@@ -88,6 +88,8 @@ pub(super) struct Global<'a, M> {
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
+    /// Whether something was learnt that has everything explored again.
+    pub is_stale: bool,
     runs: AtomicU64,
 }
 
@@ -130,6 +132,7 @@ impl<'a, M: Machine> Global<'a, M> {
             counts: Counts::default(),
             verdict,
             bound: None,
+            is_stale: false,
             runs: AtomicU64::new(0),
         }
     }
@@ -138,7 +141,7 @@ impl<'a, M: Machine> Global<'a, M> {
     pub fn explore(&mut self) -> Result<(), Error> {
         let Ran::Whole(first) = self.run(&[], true)? else { return Ok(()) };
         self.add(first);
-        while !self.verdict.is_over() && !self.is_over() {
+        while !self.verdict.is_over() && !self.is_stale && !self.is_over() {
             if let Some((trace, branch)) = self.pairs.pop() {
                 self.compose(trace, branch)?;
             } else if let Some((component, trace)) = self.tasks.pop_front() {
@@ -217,6 +220,10 @@ impl<'a, M: Machine> Global<'a, M> {
             }
         };
         self.counts.deepest = self.counts.deepest.max(led.doings.len());
+        self.is_stale |= self.machine.is_stale();
+        if self.is_stale && self.verdict.violation.is_none() {
+            return Ok(Ran::Over);
+        }
         if let Ran::Whole(_) = ran
             && let Some((cause, message)) = self.machine.wrong_end()?
             && self.bound.is_none()
@@ -275,6 +282,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut explorer = Explorer::new(partial, self.budget, true);
         explorer.all_runs = Some(&self.runs);
         explore(&mut explorer, Reduction::Optimal)?;
+        self.is_stale |= explorer.is_stale;
         let (findings, partial) = explorer.finish();
         let found = partial.found;
         self.counts.transitions += findings.statistics.transitions.unwrap_or(0);
