@@ -25,8 +25,8 @@ use allways::machine::Shown;
 use std::panic::Location;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Groups beyond this number are not told apart.
-const MOST_GROUPS: u32 = 64;
+/// There are no more groups.
+const MOST_GROUPS: u32 = 128;
 
 /// Where a thread comes from: how manieth it is of its parent, or of all processes.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Origins {
 #[derive(Default)]
 pub(super) struct Touching {
     /// For each object, a bit for each group that writes it, and for each that reads it.
-    objects: Vec<[u64; 2]>,
+    objects: Vec<[u128; 2]>,
     /// The channels of which somebody looked into a place before there was something.
     polled: Vec<bool>,
 }
@@ -85,7 +85,7 @@ fn slot<T: Clone + Default>(of: &mut Vec<T>, index: u32) -> &mut T {
 }
 
 /// The groups that share an object.
-fn sharers([writers, readers]: [u64; 2]) -> u64 {
+fn sharers([writers, readers]: [u128; 2]) -> u128 {
     let all = writers | readers;
     if writers == 0 || all.count_ones() < 2 { 0 } else { all }
 }
@@ -93,7 +93,7 @@ fn sharers([writers, readers]: [u64; 2]) -> u64 {
 impl Touching {
     /// What is known, for one who explores.
     pub fn parted(&self) -> Parted {
-        let groups = |&touched: &[u64; 2]| {
+        let groups = |&touched: &[u128; 2]| {
             let all = sharers(touched);
             (0..MOST_GROUPS).filter(|group| all >> group & 1 == 1).collect()
         };
@@ -109,7 +109,7 @@ pub(super) struct Parted {
     shared: Vec<Box<[u32]>>,
     polled: Vec<bool>,
     /// What it has noted itself, beside what it knew when it began.
-    noted: Vec<[u64; 2]>,
+    noted: Vec<[u128; 2]>,
 }
 
 impl Names {
@@ -148,7 +148,7 @@ impl Names {
     /// A group touches an object.
     fn note(&mut self, object: u32, group: u32, writes: bool, takes: bool) {
         let Some(parted) = &mut self.parted else { return };
-        let (bit, how) = (1 << group.min(MOST_GROUPS - 1), usize::from(!writes));
+        let (bit, how) = (1_u128 << group, usize::from(!writes));
         let noted = slot(&mut parted.noted, object);
         if noted[how] & bit != 0 {
             return;
@@ -359,6 +359,11 @@ impl Runtime {
     pub fn note_touched(&mut self, passed: &[u32]) {
         let Some(&entry) = self.log.entries.last() else { return };
         let group = self.group(entry.thread);
+        if group >= MOST_GROUPS {
+            let what = "engine dir divides a program into at most 128 processes or threads: use engine dpor";
+            self.error.get_or_insert(Error::Options(what.to_owned()));
+            return;
+        }
         let footprints = &self.touching.footprints;
         let (writes, reads) = (footprints.writes(entry.footprint), footprints.reads(entry.footprint));
         let names = &mut self.population.names;

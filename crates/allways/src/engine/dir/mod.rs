@@ -27,7 +27,7 @@ mod verdict;
 
 use super::budget::Budget;
 use super::goals::Sighting;
-use super::options::Options;
+use super::options::{Components, Options};
 use super::{Findings, Found};
 use crate::engine::machine::{Machine, Machines};
 use crate::engine::machine::handlers::{Built, Handlers};
@@ -88,7 +88,11 @@ pub(crate) fn search_together<S: Machines>(
     machine.divide()?;
     loop {
         let groups = machine.groups();
-        let parts = Parts::new(options.components.among(groups)?, groups);
+        let components = match options.components == Components::default() {
+            true => system.components(),
+            false => options.components.clone(),
+        };
+        let parts = Parts::new(components.among(groups)?, groups);
         let findings = search_machine(&mut machine, &parts, budget);
         // What was learnt on the way may be why it went wrong.
         if machine.is_stale() {

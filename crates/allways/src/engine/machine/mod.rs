@@ -22,6 +22,7 @@ mod processes;
 mod results;
 mod shown;
 
+use crate::engine::options::Components;
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
@@ -425,4 +426,9 @@ pub trait Machines: Send + Sync {
 
     /// Makes one.
     fn make(&self) -> Result<Self::Machine, Error>;
+
+    /// Which groups are one component each, unless the options say.
+    fn components(&self) -> Components {
+        Components::default()
+    }
 }
