@@ -44,7 +44,7 @@ impl Parts {
         self.of_group.get(group as usize).copied().unwrap_or(0)
     }
 
-    /// What a step shows to other components. `giver` is the component of the event without which there would be no such step.
+    /// What a step shows to other components. `giver` is the component, if it is another one, of an event without which there would be no such step.
     fn label<M: Machine>(
         &self,
         machine: &M,
@@ -105,8 +105,11 @@ impl Parts {
             sharers.into_iter().for_each(|other| show(other, shared));
         }
         to.sort_unstable();
-        let giver = shown.from.map(|group| self.of_group(group)).or(giver);
-        let is_taken = giver.is_some_and(|giver| giver != own);
+        let from = shown.from.map(|group| self.of_group(group)).filter(|&from| from != own);
+        let is_taken = giver.or(from).is_some();
+        if shown.is_opaque && !to.is_empty() {
+            return Err(machine.cannot_be_parted(None));
+        }
         if to.is_empty() && !is_taken && !is_shared {
             return Ok(Label::default());
         }
@@ -174,8 +177,8 @@ impl<'a, M: Machine> Led<'a, M> {
         self.machine.shows(transition, &[], &mut self.shown)?;
         let performed = self.machine.perform(transition)?;
         let event = self.doings.len();
-        let giver = performed.created_by.map(|giver| self.marks.all[giver].component);
         let (machine, process) = (&*self.machine, transition.process);
+        let giver = self.giver(process, performed.created_by, machine.needs(event));
         let label = self.parts.label(machine, process, &self.shown, performed.footprint, giver)?;
         let footprints = machine.footprints();
         let touch = Touch {
@@ -193,6 +196,14 @@ impl<'a, M: Machine> Led<'a, M> {
         Ok(performed)
     }
 
+    /// The component, if it is another one, of an event without which there would be no such step.
+    fn giver(&self, process: Process, created_by: Option<usize>, needs: &[u32]) -> Option<u32> {
+        let own = self.parts.of(&*self.machine, process);
+        let needs = needs.iter().map(|&event| event as usize);
+        let components = created_by.into_iter().chain(needs).map(|it| self.marks.all[it].component);
+        components.into_iter().find(|&component| component != own)
+    }
+
     /// What a step would be that is possible after the run without some events.
     pub fn would(
         &mut self,
@@ -202,8 +213,8 @@ impl<'a, M: Machine> Led<'a, M> {
         without: &[u32],
     ) -> Result<Would, Error> {
         self.machine.shows(transition, without, &mut self.shown)?;
-        let giver = created_by.map(|giver| self.marks.all[giver].component);
         let (machine, process) = (&*self.machine, transition.process);
+        let giver = self.giver(process, created_by, machine.needed());
         let label = self.parts.label(machine, process, &self.shown, footprint, giver)?;
         let doing = Doing { transition, footprint };
         if label.all == 0 {

@@ -137,6 +137,10 @@ fn search_machine<M: Machine>(
             break;
         }
     }
+    if bound.is_none() && verdict.violation.is_none() && !verdict.nothing_left() && covered == 0 {
+        let what = "components were explored one by one, and nothing of it fits together";
+        return Err(Error::Internal(what.to_owned()));
+    }
     let costs = machine.costs();
     let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
     let statistics = Statistics {
