@@ -70,6 +70,28 @@ const SYSTEMS: &[(&str, Set<'static>)] = &[
     ("zab", &[("leaders", "2"), ("followers", "2")]),
 ];
 
+/// Programs of threads whose components share nothing but streams and forks.
+const PROGRAMS: &[(&str, Set<'static>)] = &[
+    ("accumulator-threads", &[]),
+    ("accumulator-threads", &[("replicas", "3"), ("numbers", "3")]),
+    ("accumulator-threads", &[("replicas", "4"), ("numbers", "6"), ("sequences", "1")]),
+    ("alphabet", &[]),
+    ("alphabet", &[("connections", "3"), ("choices", "both")]),
+    ("dining", &[("components", "2")]),
+    ("dining", &[("components", "3")]),
+    ("dining", &[("components", "4"), ("philosophers", "2")]),
+    ("kv-server", &[]),
+    ("kv-server", &[("clients", "1"), ("puts", "2"), ("reads", "2")]),
+    ("multi-paxos", &[("ballots", "1")]),
+    ("multi-paxos", &[("nodes", "3"), ("ballots", "1")]),
+    ("multi-paxos", &[]),
+    ("replicated-kv", &[("checkpoints", "0")]),
+    ("replicated-kv", &[]),
+];
+
+/// Programs whose threads share more than that.
+const OF_ONE_COMPONENT: &[&str] = &["bounded-buffer", "filesystem", "indexer"];
+
 fn try_check(name: &str, set: Set<'_>, options: &Options) -> Result<Outcome, Error> {
     find(name).unwrap().build(set).unwrap().check_with(options)
 }
@@ -105,6 +127,78 @@ fn every_system_of_nodes_is_here() {
     let here: BTreeSet<&str> = SYSTEMS.iter().map(|(name, _)| *name).collect();
     let all = entries().iter().filter(|entry| !entry.is_of_threads());
     assert_eq!(here, all.map(|entry| entry.name).collect());
+}
+
+#[test]
+fn every_program_is_here() {
+    let here: BTreeSet<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
+    let here = here.into_iter().chain(OF_ONE_COMPONENT.iter().copied());
+    let all = entries().iter().filter(|entry| entry.is_of_threads());
+    assert_eq!(here.collect::<BTreeSet<_>>(), all.map(|entry| entry.name).collect());
+}
+
+#[test]
+fn as_many_traces_of_programs_are_covered_as_engine_dpor_performs() {
+    let mut compared = 0;
+    for (name, set) in PROGRAMS {
+        let bounded = Options { max_runs: Some(MOST_TRACES), ..by(Engine::Dpor) };
+        let plain = check(name, set, &bounded);
+        if !plain.complete {
+            assert_eq!(plain.bounded_by, Some(Bound::Runs), "{name} {set:?}");
+            continue;
+        }
+        let outcome = check(name, set, &dir(false));
+        outcome.assert_holds();
+        assert!(outcome.complete, "{name} {set:?}");
+        let covered = outcome.statistics.covered_traces;
+        assert_eq!(covered, plain.statistics.runs.map(u128::from), "{name} {set:?}");
+        compared += 1;
+    }
+    assert_eq!(compared, if OPTIMISED { 15 } else { 11 });
+}
+
+/// The paper's first figure, as it is written: threads and streams.
+#[test]
+fn the_accumulator_of_threads_has_fourteen_executions() {
+    let outcome = check("accumulator-threads", &[], &dir(false));
+    let statistics = outcome.assert_holds().statistics.clone();
+    assert_eq!((statistics.runs, statistics.covered_traces), (Some(14), Some(18)));
+    for (m, n) in (1..=6u64).flat_map(|m| (1..=6u64).map(move |n| (m, n))) {
+        let (replicas, numbers) = (m.to_string(), n.to_string());
+        let set = [("replicas", &*replicas), ("numbers", &*numbers), ("sequences", "1")];
+        let outcome = check("accumulator-threads", &set, &dir(false));
+        let statistics = outcome.assert_holds().statistics.clone();
+        assert_eq!(statistics.runs, Some(1 + m * (n + 1)), "{m} {n}");
+        assert_eq!(statistics.covered_traces, Some(u128::from(n + 1).pow(m as u32)), "{m} {n}");
+    }
+}
+
+#[test]
+fn every_bug_of_a_program_is_found() {
+    let mut found = 0;
+    let programs = entries().iter().filter(|entry| entry.is_of_threads());
+    for entry in programs.filter(|entry| !OF_ONE_COMPONENT.contains(&entry.name)) {
+        for bug in entry.bugs {
+            let set = [("bug", bug.name)];
+            let outcome = check(entry.name, &set, &dir(false));
+            let what = format!("{} {}", entry.name, bug.name);
+            let violation = outcome.violation.unwrap_or_else(|| panic!("{what}"));
+            let known = check(entry.name, &set, &by(Engine::Dpor)).violation.unwrap();
+            assert_eq!(violation.cause, known.cause, "{what}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 12);
+}
+
+#[test]
+fn who_shares_more_than_streams_is_told_what_to_do() {
+    for name in OF_ONE_COMPONENT {
+        match try_check(name, &[], &dir(false)) {
+            Err(Error::Options(why)) => assert!(why.contains("into one component"), "{why}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
 }
 
 #[test]

@@ -378,7 +378,7 @@ impl Machine for Threads {
     }
 
     fn touched(&self, object: Object) -> Touched<'_> {
-        match self.runtime.population.names.sharers(object) {
+        match self.runtime.sharers(object) {
             [] => Touched::Alone,
             groups => Touched::Among(groups),
         }

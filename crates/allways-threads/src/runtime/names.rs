@@ -112,6 +112,7 @@ impl Known {
     }
 
     fn new_object(&mut self, key: u64) -> u32 {
+        self.origins.wholes.push(self.origins.objects.len() as u32);
         self.origins.objects.push(key);
         self.parts.push(Vec::new());
         self.tried.push(false);
@@ -277,10 +278,14 @@ impl Names {
             let index = known.parts[object as usize].len() as u64;
             let key = known.origins.objects[object as usize];
             let new = known.new_object(mix(key ^ mix(PART + index)));
+            known.origins.wholes[new as usize] = known.origins.wholes[object as usize];
             known.parts[object as usize].push(new);
         }
         let number = known.parts[object as usize][part as usize];
         drop(known);
+        if self.is_divided() {
+            self.origins();
+        }
         note(&mut self.parts, object, part as usize, number);
         number
     }

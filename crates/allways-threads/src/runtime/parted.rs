@@ -50,6 +50,8 @@ pub(super) struct Descent {
 pub(super) struct Origins {
     pub threads: Vec<Descent>,
     pub objects: Vec<u64>,
+    /// For each object, the one that it is a part of, or itself.
+    pub wholes: Vec<u32>,
 }
 
 impl Origins {
@@ -67,13 +69,28 @@ impl Origins {
     }
 }
 
-/// Which groups touch which objects.
+/// Which groups touch which objects. In different runs, an object may be different things (whoever makes it may have made others before), which
+/// have nothing to do with each other: what it is is part of what is kept.
 #[derive(Default)]
 pub(super) struct Touching {
-    /// For each object, a bit for each group that writes it, and for each that reads it.
-    objects: Vec<[u128; 2]>,
+    /// For each object, what it is, a bit for each group that writes it, and for each that reads it.
+    objects: Vec<Vec<(Thing, [u128; 2])>>,
     /// The channels of which somebody looked into a place before there was something.
     polled: Vec<bool>,
+}
+
+/// What an object is: what it is called, and which processes it is between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Thing(u64);
+
+/// What is kept of an object that is this.
+fn of_thing<T: Clone + Default>(of: &mut Vec<Vec<(Thing, T)>>, object: u32, thing: Thing) -> &mut T {
+    let all = slot(of, object);
+    let place = all.iter().position(|(other, _)| *other == thing).unwrap_or_else(|| {
+        all.push((thing, T::default()));
+        all.len() - 1
+    });
+    &mut all[place].1
 }
 
 fn slot<T: Clone + Default>(of: &mut Vec<T>, index: u32) -> &mut T {
@@ -93,11 +110,12 @@ fn sharers([writers, readers]: [u128; 2]) -> u128 {
 impl Touching {
     /// What is known, for one who explores.
     pub fn parted(&self) -> Parted {
-        let groups = |&touched: &[u128; 2]| {
+        let groups = |&(thing, touched): &(Thing, [u128; 2])| {
             let all = sharers(touched);
-            (0..MOST_GROUPS).filter(|group| all >> group & 1 == 1).collect()
+            (thing, (0..MOST_GROUPS).filter(|group| all >> group & 1 == 1).collect())
         };
-        let shared = self.objects.iter().map(groups).collect();
+        let shared = self.objects.iter().map(|things| things.iter().map(groups).collect());
+        let shared = shared.collect();
         Parted { shared, polled: self.polled.clone(), noted: self.objects.clone() }
     }
 }
@@ -106,10 +124,10 @@ impl Touching {
 #[derive(Default)]
 pub(super) struct Parted {
     /// For each object, the groups that share it.
-    shared: Vec<Box<[u32]>>,
+    shared: Vec<Vec<(Thing, Box<[u32]>)>>,
     polled: Vec<bool>,
     /// What it has noted itself, beside what it knew when it began.
-    noted: Vec<[u128; 2]>,
+    noted: Vec<Vec<(Thing, [u128; 2])>>,
 }
 
 impl Names {
@@ -117,16 +135,18 @@ impl Names {
     pub fn divide(&mut self) {
         let parted = self.register().touching.parted();
         self.parted = Some(parted);
+        self.origins();
     }
 
     pub fn is_divided(&self) -> bool {
         self.parted.is_some()
     }
 
-    /// The groups that share an object, if any do.
-    pub fn sharers(&self, object: u32) -> &[u32] {
+    /// The groups that share an object that is this, if any do.
+    fn sharers(&self, object: u32, thing: Thing) -> &[u32] {
         let shared = self.parted.as_ref().and_then(|parted| parted.shared.get(object as usize));
-        shared.map_or(&[], |groups| groups)
+        let groups = shared.and_then(|all| all.iter().find(|(other, _)| *other == thing));
+        groups.map_or(&[], |(_, groups)| groups)
     }
 
     /// Whether places of a channel are objects like others.
@@ -146,16 +166,16 @@ impl Names {
     }
 
     /// A group touches an object.
-    fn note(&mut self, object: u32, group: u32, writes: bool, takes: bool) {
+    fn note(&mut self, (object, thing): (u32, Thing), group: u32, writes: bool, takes: bool) {
         let Some(parted) = &mut self.parted else { return };
         let (bit, how) = (1_u128 << group, usize::from(!writes));
-        let noted = slot(&mut parted.noted, object);
+        let noted = of_thing(&mut parted.noted, object, thing);
         if noted[how] & bit != 0 {
             return;
         }
         noted[how] |= bit;
         let mut known = self.register();
-        let touched = slot(&mut known.touching.objects, object);
+        let touched = of_thing(&mut known.touching.objects, object, thing);
         let before = sharers(*touched);
         touched[how] |= bit;
         let now = sharers(*touched);
@@ -201,6 +221,11 @@ impl Names {
         self.descent(thread).key
     }
 
+    /// The object that one is a part of, or itself.
+    fn whole(&self, object: u32) -> u32 {
+        self.origins.wholes.get(object as usize).copied().unwrap_or(object)
+    }
+
     /// How many threads the main thread of the only process is known to spawn.
     fn branches(&self) -> usize {
         self.children_of_root()
@@ -224,6 +249,27 @@ impl Runtime {
             (Some(descent), _) => descent.process,
             (None, _) => 0,
         }
+    }
+
+    /// What an object is in this run.
+    fn thing(&self, object: u32) -> Thing {
+        let whole = self.population.names.whole(object);
+        let Some(made) = self.population.made.get(whole as usize) else { return Thing(0) };
+        let called = match made.called {
+            None => 0,
+            Some(Called::Address(_)) => 1,
+            Some(Called::Port(process, port)) => mix(u64::from(process) << 16 | u64::from(port)),
+            Some(Called::Between(ends)) => {
+                let end = |(process, port)| mix(u64::from(process) << 16 | u64::from(port));
+                mix(end(ends[0]) ^ mix(end(ends[1])))
+            }
+        };
+        Thing(mix(called ^ mix(made.what.as_ptr() as u64)))
+    }
+
+    /// The groups that share an object, if any do.
+    pub fn sharers(&self, object: u32) -> &[u32] {
+        self.population.names.sharers(object, self.thing(object))
     }
 
     /// Whether making another socket is to be an event: it is about to be made.
@@ -365,15 +411,16 @@ impl Runtime {
             return;
         }
         let footprints = &self.touching.footprints;
-        let (writes, reads) = (footprints.writes(entry.footprint), footprints.reads(entry.footprint));
-        let names = &mut self.population.names;
-        for (objects, writes) in [(writes, true), (reads, false)] {
-            for &object in objects.iter().filter(|object| !passed.contains(object)) {
-                let takes = object == entry.op.object
-                    && matches!(entry.op.kind, Kind::Lock | Kind::TryLock | Kind::Unlock);
-                names.note(object, group, writes, takes);
-            }
+        let writes = footprints.writes(entry.footprint).iter().map(|&object| (object, true));
+        let reads = footprints.reads(entry.footprint).iter().map(|&object| (object, false));
+        let both: Vec<(u32, bool)> = writes.chain(reads).collect();
+        let takes = matches!(entry.op.kind, Kind::Lock | Kind::TryLock | Kind::Unlock);
+        for (object, writes) in both.into_iter().filter(|(object, _)| !passed.contains(object)) {
+            let thing = self.thing(object);
+            let takes = takes && object == entry.op.object;
+            self.population.names.note((object, thing), group, writes, takes);
         }
+        let names = &mut self.population.names;
         let finds_nothing = !entry.succeeded && entry.value != u64::MAX;
         if entry.op.kind.receives() && finds_nothing {
             names.poll(entry.op.object);
