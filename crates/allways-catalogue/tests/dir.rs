@@ -76,7 +76,7 @@ const PROGRAMS: &[(&str, Set<'static>)] = &[
     ("accumulator-threads", &[("replicas", "3"), ("numbers", "3")]),
     ("accumulator-threads", &[("replicas", "4"), ("numbers", "6"), ("sequences", "1")]),
     ("alphabet", &[]),
-    ("alphabet", &[("connections", "3"), ("choices", "both")]),
+    ("alphabet", &[("choices", "server")]),
     ("dining", &[("components", "2")]),
     ("dining", &[("components", "3")]),
     ("dining", &[("components", "4"), ("philosophers", "2")]),
