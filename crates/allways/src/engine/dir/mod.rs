@@ -19,10 +19,15 @@
 //! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
+mod codec;
+mod crew;
 mod global;
+mod identity;
 mod interface;
+mod log;
 mod partial;
 pub(crate) mod stateful;
+mod task;
 mod verdict;
 
 use super::budget::Budget;
@@ -37,8 +42,11 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
+use std::sync::atomic::Ordering::Relaxed;
+use crew::Crew;
 use global::{Counts, Global};
 use interface::Parts;
+use log::{Header, Log};
 use verdict::{Judge, Verdicts};
 
 /// Runs the search.
@@ -69,10 +77,37 @@ pub(crate) fn search<N: Node>(
     }
     let nodes = machine.places();
     let parts = Parts::new(options.components.among(nodes)?, machine.groups());
-    let mut findings = search_machine(&mut *machine, &parts, budget)?;
-    findings.tally = Some(space.tally());
-    findings.constant = space.constant_reads();
+    let log = match &options.resume {
+        None => None,
+        Some(path) => {
+            let title = options.title.as_deref().unwrap_or_default();
+            let fingerprint = identity::fingerprint(system, &space, title)?;
+            let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
+            let options = format!("components {:?}, {depth} on depth", parts.groups);
+            Some(Log::open(path, &Header { fingerprint, options })?)
+        }
+    };
+    let make = || match Handlers::build(&space)? {
+        Built::Machine(machine) => Ok(*machine),
+        Built::Panicked(_) => Err(Error::Internal("a node panics while starting".to_owned())),
+    };
+    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
+    let mut findings = search_machine(&mut *machine, &parts, budget, &help)?;
+    // What was done in another process is not known to this one.
+    if log.as_ref().is_none_or(Log::is_new) {
+        findings.tally = Some(space.tally());
+        findings.constant = space.constant_reads();
+    }
     Ok(findings)
+}
+
+/// What helps to explore.
+struct Help<'h, M> {
+    /// Makes more machines of the same kind.
+    make: &'h (dyn Fn() -> Result<M, Error> + Sync),
+    /// How many threads there may be.
+    threads: usize,
+    log: Option<&'h Log>,
 }
 
 /// Explores a machine that is divided into components.
@@ -80,6 +115,7 @@ fn search_machine<M: Machine>(
     machine: &mut M,
     parts: &Parts,
     budget: &Budget,
+    help: &Help<'_, M>,
 ) -> Result<Findings, Error> {
     let mut verdict = Verdicts::new(machine);
     let mut bound: Option<Bound> = None;
@@ -88,9 +124,23 @@ fn search_machine<M: Machine>(
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let mut global = Global::new(machine, parts, budget, start, verdict);
+        let crew = Crew::new(help.log);
+        crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
+        let mut global =
+            Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
         global.counts = counts;
-        global.explore()?;
+        std::thread::scope(|scope| {
+            let (crew, mut called) = (&crew, false);
+            let explored = global.explore(&mut || {
+                if !std::mem::replace(&mut called, true) {
+                    for _ in 1..help.threads {
+                        scope.spawn(move || crew.work(help.make, parts, budget));
+                    }
+                }
+            });
+            crew.end();
+            explored
+        })?;
         if global.verdict.violation.is_none() {
             Judge::new(&mut global).judge()?;
         }
@@ -110,6 +160,7 @@ fn search_machine<M: Machine>(
     let statistics = Statistics {
         transitions: Some(counts.transitions),
         runs: Some(counts.local_traces),
+        resumed_runs: help.log.map(|_| counts.resumed_traces),
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),

@@ -9,7 +9,7 @@
 
 use super::global::{Global, Ran, own_name};
 use super::interface::Doing;
-use super::partial::{Look, Part};
+use super::partial::{End, Look, Part, Seen};
 use crate::engine::dpor::run_of;
 use crate::engine::goals::Sightings;
 use crate::engine::machine::{Machine, Reading};
@@ -20,6 +20,7 @@ use crate::outcome::Run;
 use crate::trace::skeleton::{Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is known of the properties.
 pub(super) struct Verdicts {
@@ -177,7 +178,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
 
     /// Looks at each consistent cut of a skeleton.
     fn look_at_cuts(&mut self, known: usize) -> Result<(), Error> {
-        let trace = Rc::clone(&self.global.known[known].trace);
+        let trace = Arc::clone(&self.global.known[known].trace);
         // The interface events, and of each those that happen before it.
         let mut events: Vec<usize> = Vec::new();
         let mut pasts: Vec<Vec<u64>> = Vec::new();
@@ -244,12 +245,15 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         }
         let readings = self.global.verdict.readings.len();
         let looks = self.global.looks[component as usize].get(&own);
-        let view = |look: &Look| look.chunks(readings).map(|views| views[property]).collect();
-        let mut all: Vec<Look> = looks.into_iter().flat_map(|it| it.keys()).map(view).collect();
+        let view = |seen: &Seen| seen.look.chunks(readings).map(|it| it[property]).collect();
+        let mut all: Vec<Look> = looks.into_iter().flatten().map(view).collect();
         if !self.has_views(component) {
             all.push(Look::default());
         }
-        all.sort_unstable();
+        // In an order that does not depend on who came first to what.
+        let ranks = &self.global.ranks;
+        let rank = |view: &u32| ranks.get(view).copied();
+        all.sort_by_cached_key(|look| look.iter().map(rank).collect::<Vec<_>>());
         all.dedup();
         let all: Rc<[Look]> = all.into();
         let next = self.all_sets.len() as u32;
@@ -263,7 +267,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
 
     fn look_at_cut(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         own: &[u64],
         is_out: &dyn Fn(usize) -> bool,
     ) -> Result<(), Error> {
@@ -329,7 +333,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// A run to a cut of a trace, in which a property sees components so.
     fn run_to(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         own: &[u64],
         is_out: &dyn Fn(usize) -> bool,
         property: usize,
@@ -340,7 +344,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let mut parts: Vec<Part> = Vec::new();
         for (component, own) in own.iter().enumerate() {
             if !self.has_views(component as u32) {
-                parts.push((Rc::clone(trace), stays.clone().into()));
+                parts.push((Arc::clone(trace), stays.clone().into()));
                 continue;
             }
             let fits = |look: &&Look| {
@@ -348,8 +352,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 seen.eq(views[component].iter().copied())
             };
             let looks = self.global.looks[component].get(own);
-            let part = looks.and_then(|it| it.iter().find(|(look, _)| fits(look)));
-            parts.push(part.map(|(_, part)| part.clone()).ok_or_else(lost)?);
+            let seen = looks.and_then(|it| it.iter().find(|seen| fits(&&seen.look)));
+            parts.push(seen.map(|seen| seen.part.clone()).ok_or_else(lost)?);
         }
         self.perform(trace, stays, &parts)
     }
@@ -357,17 +361,17 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// A run put together from what stays of a trace and a part for each component.
     fn perform(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         mut stays: Vec<bool>,
         parts: &[Part],
     ) -> Result<Run, Error> {
-        let mut trace = Rc::clone(trace);
+        let mut trace = Arc::clone(trace);
         for (component, (other, other_stays)) in parts.iter().enumerate() {
             let doings = trace.with(&stays, component as u32, other, other_stays);
             let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
             let Ran::Whole(next) = ran else { return Err(lost()) };
             stays = vec![true; next.events.len()];
-            trace = Rc::new(next);
+            trace = Arc::new(next);
         }
         let len = self.global.machine.len();
         run_of(&mut *self.global.machine, 0..len)
@@ -379,14 +383,14 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         for (component, &local) in self.global.known[known].locals.iter().enumerate() {
             let local = self.global.locals.get(&(component as u32, local));
             let all = local.into_iter().flat_map(|local| local.ends.iter());
-            let mut all: Vec<_> = all.map(|(end, part)| (end.clone(), part.clone())).collect();
-            all.sort_by(|(a, _), (b, _)| a.cmp(b));
+            let end = |end: &End| ((end.look.clone(), end.withheld), end.part.clone());
+            let all: Vec<_> = all.map(end).collect();
             if all.is_empty() {
                 return Ok(());
             }
             ends.push(all);
         }
-        let trace = Rc::clone(&self.global.known[known].trace);
+        let trace = Arc::clone(&self.global.known[known].trace);
         let readings = self.global.verdict.readings.len();
         let mut chosen = vec![0; ends.len()];
         loop {
