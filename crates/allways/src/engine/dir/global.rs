@@ -7,8 +7,8 @@
 //!
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
-use super::interface::{Doing, Led, Parts};
 use super::crew::{Crew, Next};
+use super::interface::{Doing, Led, Parts};
 use super::log::Log;
 use super::partial::{Branch, End, Seen};
 use super::task::{Done, Kept, Reviver, Task};
@@ -449,8 +449,7 @@ impl<'a, M: Machine> Global<'a, M> {
                 match (&branch.step, event.mark.component == component) {
                     (_, true) => !kept.contains(&name),
                     (Some((doing, ..)), false) => {
-                        !branch.past.contains(&name)
-                            && doing.conflicts(&event.what)
+                        !branch.past.contains(&name) && doing.conflicts(&event.what)
                     }
                     (None, false) => false,
                 }

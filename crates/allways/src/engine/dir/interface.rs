@@ -134,7 +134,9 @@ impl Doing {
     pub fn conflicts(&self, other: &Doing) -> bool {
         let (Some(own), Some(other)) = (&self.shares, &other.shares) else { return false };
         own.iter().any(|(object, writes)| {
-            other.iter().any(|(another, also_writes)| object == another && (*writes || *also_writes))
+            other
+                .iter()
+                .any(|(another, also_writes)| object == another && (*writes || *also_writes))
         })
     }
 

@@ -116,8 +116,7 @@ impl Log {
             file.rewind().map_err(|error| fails("read", error))?;
             return Err(Error::Log(why_not(&mut file, path, header)));
         }
-        let mut inside =
-            Inside { file, end: begin.len() as u64, known: FxHashMap::default() };
+        let mut inside = Inside { file, end: begin.len() as u64, known: FxHashMap::default() };
         inside.read_all().map_err(|error| fails("read", error))?;
         inside.file.set_len(inside.end).map_err(|error| fails("written", error))?;
         Ok(Log { path: path.to_owned(), inside: Mutex::new(inside) })
@@ -233,7 +232,8 @@ fn read_header(file: &mut File) -> Option<(u64, Header)> {
     let size = u32::from_le_bytes(*size);
     let mut content = Vec::new();
     file.take(u64::from(size.min(1 << 20))).read_to_end(&mut content).ok()?;
-    if magic != *MAGIC || content.len() != size as usize || checksum(&content).to_le_bytes() != sum {
+    if magic != *MAGIC || content.len() != size as usize || checksum(&content).to_le_bytes() != sum
+    {
         return None;
     }
     let mut reader = Reader::new(&content);
@@ -246,4 +246,168 @@ fn read_header(file: &mut File) -> Option<(u64, Header)> {
     let fingerprint = reader.word()?;
     let options = reader.text()?.to_owned();
     Some((version, Header { fingerprint, options }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path in a directory of its own, which is removed in the end.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let name = format!("allways-log-{}-{name}", std::process::id());
+            let place = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&place).unwrap();
+            Place(place)
+        }
+
+        fn log(&self) -> PathBuf {
+            self.0.join("log")
+        }
+
+        /// A log of three tasks.
+        fn filled(&self) -> Vec<u8> {
+            let log = Log::open(&self.log(), &header()).unwrap();
+            assert!(log.is_new());
+            for traces in 1..=3 {
+                log.keep(task(traces), &Kept::sample(traces)).unwrap();
+            }
+            drop(log);
+            std::fs::read(self.log()).unwrap()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn header() -> Header {
+        Header { fingerprint: 77, options: "each by itself".to_owned() }
+    }
+
+    fn task(traces: u64) -> TaskKey {
+        (0, 1, 1_000 + traces)
+    }
+
+    /// How many of the three tasks a log has; they are as they were, and the last ones are missing.
+    fn count(log: &Log) -> u64 {
+        let has = |&traces: &u64| log.has(task(traces));
+        let count = (1..=3).take_while(has).count() as u64;
+        assert!((count + 1..=3).all(|traces| !log.has(task(traces))));
+        for traces in 1..=count {
+            assert_eq!(log.read(task(traces)).unwrap(), Some(Kept::sample(traces)));
+        }
+        count
+    }
+
+    #[test]
+    fn what_was_kept_is_there_when_it_is_opened_again() {
+        let place = Place::new("again");
+        place.filled();
+        let log = Log::open(&place.log(), &header()).unwrap();
+        assert_eq!((count(&log), log.is_new()), (3, false));
+        assert_eq!(log.read(task(4)).unwrap(), None);
+        // Records that come later are behind those.
+        log.keep(task(4), &Kept::sample(4)).unwrap();
+        drop(log);
+        let log = Log::open(&place.log(), &header()).unwrap();
+        assert_eq!((count(&log), log.has(task(4))), (3, true));
+    }
+
+    /// Killed at whatever moment: the file is as long as it got.
+    #[test]
+    fn a_torn_record_is_cut_off_and_written_anew() {
+        let place = Place::new("torn");
+        let whole = place.filled();
+        let mut counts = Vec::new();
+        for len in 0..whole.len() {
+            std::fs::write(place.log(), &whole[..len]).unwrap();
+            let log = Log::open(&place.log(), &header()).unwrap();
+            let had = count(&log);
+            counts.push(had);
+            for traces in had + 1..=3 {
+                log.keep(task(traces), &Kept::sample(traces)).unwrap();
+            }
+            drop(log);
+            assert_eq!(std::fs::read(place.log()).unwrap(), whole, "cut off after {len} bytes");
+        }
+        assert!(counts.is_sorted());
+        assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&2)));
+    }
+
+    #[test]
+    fn a_damaged_log_is_refused_or_cut_off() {
+        let place = Place::new("damaged");
+        let whole = place.filled();
+        let begin = header().to_bytes().len();
+        for at in 0..whole.len() {
+            for flip in [1, 0x80, 0xFF] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flip;
+                std::fs::write(place.log(), &bytes).unwrap();
+                match Log::open(&place.log(), &header()) {
+                    Ok(log) => {
+                        assert!(at >= begin, "byte {at}");
+                        assert!(count(&log) < 3, "byte {at}");
+                    }
+                    Err(error) => {
+                        assert!(at < begin, "byte {at}: {error}");
+                        // It is not touched.
+                        assert_eq!(std::fs::read(place.log()).unwrap(), bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_log_of_this_check_is_refused_and_left_as_it_is() {
+        let place = Place::new("other");
+        let whole = place.filled();
+        let why = |header: &Header| match Log::open(&place.log(), header) {
+            Ok(_) => panic!("it was opened"),
+            Err(error) => error.to_string().replace(place.0.to_str().unwrap(), ""),
+        };
+        assert_eq!(
+            why(&Header { fingerprint: 78, ..header() }),
+            "the log /log is of another system, or of another version of the program: begin a new one, with another name"
+        );
+        assert_eq!(
+            why(&Header { options: "all in one".to_owned(), ..header() }),
+            "the log /log is of a check with other options (each by itself, and not all in one): begin a new one, with another name"
+        );
+        assert_eq!(std::fs::read(place.log()).unwrap(), whole);
+        let mut newer = Writer::default();
+        newer.number(VERSION + 1);
+        newer.text("something");
+        std::fs::write(place.log(), [&MAGIC[..], &record(&newer.bytes)].concat()).unwrap();
+        assert_eq!(
+            why(&header()),
+            "the log /log has format 2, and this version of Allways writes format 1: begin a new one, with another name"
+        );
+        for text in
+            ["x", "something else, and longer than the beginning of a log: a shopping list\n"]
+        {
+            std::fs::write(place.log(), text).unwrap();
+            assert_eq!(why(&header()), "/log is no log of a check, or its beginning is damaged");
+            assert_eq!(std::fs::read_to_string(place.log()).unwrap(), text);
+        }
+        let nowhere = place.0.join("none/log");
+        let error = Log::open(&nowhere, &header()).err().unwrap().to_string();
+        assert!(error.contains("none/log cannot be opened: "), "{error}");
+    }
+
+    #[test]
+    fn a_log_is_for_one_at_a_time() {
+        let place = Place::new("one");
+        let log = Log::open(&place.log(), &header()).unwrap();
+        let error = Log::open(&place.log(), &header()).err().unwrap().to_string();
+        assert!(error.ends_with("log is in use by another check"), "{error}");
+        drop(log);
+        assert!(Log::open(&place.log(), &header()).is_ok());
+    }
 }

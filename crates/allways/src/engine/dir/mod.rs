@@ -28,6 +28,8 @@ mod log;
 mod partial;
 pub(crate) mod stateful;
 mod task;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use super::budget::Budget;
@@ -42,11 +44,11 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
-use std::sync::atomic::Ordering::Relaxed;
 use crew::Crew;
 use global::{Counts, Global};
 use interface::Parts;
 use log::{Header, Log};
+use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
 
 /// Runs the search.
@@ -82,7 +84,8 @@ pub(crate) fn search<N: Node>(
         Some(path) => {
             let title = options.title.as_deref().unwrap_or_default();
             let fingerprint = identity::fingerprint(system, &space, title)?;
-            let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
+            let depth =
+                options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
             let options = format!("components {:?}, {depth} on depth", parts.groups);
             Some(Log::open(path, &Header { fingerprint, options })?)
         }
@@ -126,8 +129,7 @@ fn search_machine<M: Machine>(
         verdict.look_at_observers(machine)?;
         let crew = Crew::new(help.log);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
-        let mut global =
-            Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
+        let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
             let (crew, mut called) = (&crew, false);

@@ -199,7 +199,11 @@ impl<'a, M: Machine> Partial<'a, M> {
         let past = would.past.iter().filter_map(name).collect();
         self.found.branches.push(Branch {
             component: self.component,
-            step: Some((self.led.parts.doing(&*self.led.machine, would.what), would.label, would.name)),
+            step: Some((
+                self.led.parts.doing(&*self.led.machine, would.what),
+                would.label,
+                would.name,
+            )),
             past,
             trace: Arc::new(self.led.trace()),
             stays: (0..marks.len()).map(is_in).collect(),
@@ -338,10 +342,11 @@ impl<'a, M: Machine> Partial<'a, M> {
 /// A number for a look that is made of its content.
 pub(super) fn look_key<M: Machine>(machine: &M, look: &Look) -> u64 {
     let readings = machine.readings();
-    let keys = look.iter().enumerate().map(|(at, &view)| match readings[at % readings.len()].observer {
-        Some(_) => 0,
-        None => machine.view_key(view),
-    });
+    let keys =
+        look.iter().enumerate().map(|(at, &view)| match readings[at % readings.len()].observer {
+            Some(_) => 0,
+            None => machine.view_key(view),
+        });
     keys.fold(look.len() as u64, pair)
 }
 

@@ -78,6 +78,7 @@ impl Task {
     }
 
     /// The task as bytes.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for those who perform tasks elsewhere"))]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         write_key(&mut writer, self.key());
@@ -88,6 +89,7 @@ impl Task {
     }
 
     /// The task that bytes say; `None` if they say none. The trace is performed by this machine.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for those who perform tasks elsewhere"))]
     pub fn from_bytes<M: Machine>(
         bytes: &[u8],
         machine: &mut M,
@@ -96,7 +98,8 @@ impl Task {
         let mut reader = Reader::new(bytes);
         let read = |reader: &mut Reader<'_>| Some((read_key(reader)?, read_runs(reader)?));
         let Some(((start, component, local), runs)) = read(&mut reader) else { return Ok(None) };
-        let (Ok(start), [run], true) = (usize::try_from(start), &runs[..], reader.is_at_end()) else {
+        let (Ok(start), [run], true) = (usize::try_from(start), &runs[..], reader.is_at_end())
+        else {
             return Ok(None);
         };
         if start >= machine.starts() || component >= parts.len() {
@@ -134,8 +137,7 @@ struct Runs {
 impl Runs {
     /// The number of a run.
     fn add<'e>(&mut self, events: impl Iterator<Item = &'e Event<Doing>>) -> usize {
-        let run: Plain =
-            events.map(|event| (event.what.process, event.what.alternative)).collect();
+        let run: Plain = events.map(|event| (event.what.process, event.what.alternative)).collect();
         if let Some(&known) = self.known.get(&run) {
             return known;
         }
@@ -352,6 +354,28 @@ impl Kept {
     }
 }
 
+#[cfg(test)]
+impl Kept {
+    /// Something to be kept, with so many local traces.
+    pub fn sample(traces: u64) -> Self {
+        let runs = vec![vec![(7, 0), (1 << 40, 3)], vec![(7, 0), (9, 0), (9, 1)]];
+        let branches = vec![KeptBranch { name: 5, around: traces, run: 1, step: Some((9, 2)) }];
+        let looks = vec![KeptLook { own: 1, key: 2, run: 0 }];
+        let ends = vec![KeptEnd { key: 3, withheld: true, run: 1 }];
+        Kept {
+            traces,
+            others: 1,
+            transitions: 300,
+            depth: 9,
+            is_cut: false,
+            runs,
+            branches,
+            looks,
+            ends,
+        }
+    }
+}
+
 /// Finds out again what was not written, by performing the runs.
 pub(super) struct Reviver<'a, M> {
     led: Led<'a, M>,
@@ -374,7 +398,10 @@ impl<'a, M: Machine> Reviver<'a, M> {
     }
 
     /// What something stands for that should be possible here; and what is known of that.
-    fn here(&mut self, (process, alternative): (u64, u32)) -> Result<(Transition, Elsewhere), Error> {
+    fn here(
+        &mut self,
+        (process, alternative): (u64, u32),
+    ) -> Result<(Transition, Elsewhere), Error> {
         let machine = &mut *self.led.machine;
         let Some(process) = machine.process_with(process)? else { return Err(unfit()) };
         let found = machine.elsewhere(process, &[], &mut self.alternatives)?;
@@ -419,9 +446,8 @@ impl<'a, M: Machine> Reviver<'a, M> {
     pub fn branch(&mut self, kept: &Kept, branch: &KeptBranch) -> Result<Branch, Error> {
         self.stand_after(&kept.runs[branch.run])?;
         let component = self.component;
-        let name = |event: u32, led: &Led<'_, M>| {
-            led.marks.all[event as usize].for_component(component)
-        };
+        let name =
+            |event: u32, led: &Led<'_, M>| led.marks.all[event as usize].for_component(component);
         let (step, past): (_, FxHashSet<Name>) = match branch.step {
             None => {
                 let all = 0..self.led.marks.all.len() as u32;
