@@ -28,7 +28,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    println!("| system | local traces | a second, 1 thread | a second, {threads} threads | ratio |");
+    println!(
+        "| system | local traces | a second, 1 thread | a second, {threads} threads | ratio |"
+    );
     println!("|---|---|---|---|---|");
     for (name, set) in SYSTEMS {
         match measured(name, set, threads) {
@@ -65,5 +67,9 @@ fn measured(name: &str, set: &[(&str, &str)], threads: usize) -> Result<String, 
     let settings: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let traces = all.and_then(|(runs, ..)| runs).unwrap_or(0);
     let [one, more] = best;
-    Ok(format!("| {name} {} | {traces} | {one:.0} | {more:.0} | {:.2} |", settings.join(" "), more / one))
+    Ok(format!(
+        "| {name} {} | {traces} | {one:.0} | {more:.0} | {:.2} |",
+        settings.join(" "),
+        more / one
+    ))
 }

@@ -143,7 +143,10 @@ fn killed_at_random_moments_nothing_is_lost() {
     assert!(resumed > 0 && resumed <= last["runs"].as_u64().unwrap());
     // Going on twice from one log is the same, and from that of a check that has ended nothing is explored.
     let again = outcome(&mut dir(Some(&copy)));
-    assert_eq!((lasting(&again), &again["resumed_runs"]), (lasting(&expected), &last["resumed_runs"]));
+    assert_eq!(
+        (lasting(&again), &again["resumed_runs"]),
+        (lasting(&expected), &last["resumed_runs"])
+    );
     let ended = outcome(&mut dir(Some(&place.log())));
     assert_eq!((lasting(&ended), &ended["resumed_runs"]), (lasting(&expected), &expected["runs"]));
 }

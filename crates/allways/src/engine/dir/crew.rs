@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::model::step::guarded;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(super) struct Crew<'l> {
     changed: Condvar,
     /// The runs of all.
     pub runs: AtomicU64,
+    /// How many results nobody has taken yet.
+    pub ahead: AtomicUsize,
     over: Arc<AtomicBool>,
     log: Option<&'l Log>,
 }
@@ -52,6 +54,7 @@ impl<'l> Crew<'l> {
             board: Mutex::default(),
             changed: Condvar::new(),
             runs: AtomicU64::new(0),
+            ahead: AtomicUsize::new(0),
             over: Arc::default(),
             log,
         }
@@ -77,16 +80,12 @@ impl<'l> Crew<'l> {
         self.runs.load(Relaxed) >= RUNS_ALONE && self.board().waiting.len() >= TASKS_ALONE
     }
 
-    /// How many results nobody has taken yet.
-    pub fn ahead(&self) -> usize {
-        self.board().results.len()
-    }
-
     /// What came of a task, if that is there; otherwise another task, or this one, to be performed meanwhile. Neither if somebody is at it and nothing waits: that
     /// takes a while.
     pub fn result(&self, number: u64) -> Next {
         let mut board = self.board();
         if let Some(result) = board.results.remove(&number) {
+            self.ahead.store(board.results.len(), Relaxed);
             return Next::Result(result);
         }
         if let Some((number, task)) = board.waiting.pop_front() {
@@ -115,7 +114,10 @@ impl<'l> Crew<'l> {
 
     /// Puts down what came of a task.
     pub fn put(&self, number: u64, result: Result<Done, Error>) {
-        self.board().results.insert(number, result);
+        let mut board = self.board();
+        board.results.insert(number, result);
+        self.ahead.store(board.results.len(), Relaxed);
+        drop(board);
         self.changed.notify_all();
     }
 

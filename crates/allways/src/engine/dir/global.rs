@@ -29,6 +29,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
 
+/// So often somebody looks at the clock.
+const CALLS_A_PULSE: u32 = 16;
+
 /// A skeleton, and a trace that has it.
 pub(super) struct Known {
     pub trace: Arc<Trace<Doing>>,
@@ -70,7 +73,7 @@ struct Hook {
 pub(super) struct Global<'a, M> {
     pub machine: &'a mut M,
     pub parts: &'a Parts,
-    budget: &'a Budget,
+    pub budget: &'a Budget,
     crew: &'a Crew<'a>,
     log: Option<&'a Log>,
     max_depth: usize,
@@ -97,6 +100,8 @@ pub(super) struct Global<'a, M> {
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
+    /// Counts looks at the clock that were wanted.
+    pulse: u32,
 }
 
 /// What was found out again of what was kept.
@@ -151,6 +156,7 @@ impl<'a, M: Machine> Global<'a, M> {
             counts: Counts::default(),
             verdict,
             bound: None,
+            pulse: 0,
         }
     }
 
@@ -176,23 +182,30 @@ impl<'a, M: Machine> Global<'a, M> {
         Ok(())
     }
 
-    /// Whether a bound is reached.
+    /// Whether a bound is reached. The clock is looked at now and then.
     pub fn is_over(&mut self) -> bool {
-        let progress = &self.budget.progress;
-        progress.runs.store(self.crew.runs.load(Relaxed), Relaxed);
-        progress.depth.store(self.counts.deepest as u64, Relaxed);
-        let memory = self.bytes();
-        progress.memory.store(memory, Relaxed);
         if !matches!(self.bound, None | Some(Bound::Depth)) {
             return true;
         }
         // Not those of tasks whose turn has not come.
         let Counts { local_traces, other_runs, compositions, .. } = self.counts;
         let runs = local_traces + other_runs + compositions;
-        let reached = match runs >= self.budget.max_runs {
-            true => Some(Bound::Runs),
-            false => self.budget.reached(0, memory),
-        };
+        if runs >= self.budget.max_runs {
+            self.bound = Some(Bound::Runs);
+            return true;
+        }
+        self.pulse = self.pulse.wrapping_add(1);
+        self.pulse % CALLS_A_PULSE == 1 && self.is_stopped()
+    }
+
+    /// Whether a bound is reached, now.
+    pub fn is_stopped(&mut self) -> bool {
+        let progress = &self.budget.progress;
+        progress.runs.store(self.crew.runs.load(Relaxed), Relaxed);
+        progress.depth.store(self.counts.deepest as u64, Relaxed);
+        let memory = self.bytes();
+        progress.memory.store(memory, Relaxed);
+        let reached = self.budget.reached(0, memory);
         self.bound = reached.or(self.bound);
         reached.is_some()
     }
@@ -201,7 +214,7 @@ impl<'a, M: Machine> Global<'a, M> {
     fn bytes(&self) -> u64 {
         let events: usize = self.known.last().map_or(0, |it| it.trace.events.len());
         let kept = self.known.len() + self.branches.len() + self.locals.len();
-        let kept = kept + 8 * self.crew.ahead();
+        let kept = kept + 8 * self.crew.ahead.load(Relaxed);
         self.machine.bytes() + (kept * events.max(8) * 128) as u64
     }
 
@@ -319,7 +332,7 @@ impl<'a, M: Machine> Global<'a, M> {
                     crew.put(next, result);
                 }
                 // Whoever is at it notices most bounds, too.
-                Next::Wait if self.is_over() => return Ok(()),
+                Next::Wait if self.is_stopped() => return Ok(()),
                 Next::Wait => {}
             }
         }
@@ -432,39 +445,42 @@ impl<'a, M: Machine> Global<'a, M> {
         if is_taken || !branch.past.iter().all(has) {
             return Ok(());
         }
-        let mut names: FxHashSet<Name> = local_names.iter().copied().collect();
+        // Sorted, as all below.
+        let mut names: Vec<Name> = local_names.to_vec();
         let trace = Arc::clone(&known.trace);
         // What cannot be there together is left out on both sides, and with it what comes after it.
         let (stays, other_stays) = loop {
             let other_stays = branch.trace.without(|place, event| {
                 !branch.stays[place]
-                    || own_name(event, component).is_some_and(|name| !names.contains(&name))
+                    || own_name(event, component).is_some_and(|name| !is_in(&names, name))
             });
-            let kept: FxHashSet<Name> = (branch.trace.events.iter().zip(&other_stays))
+            let mut kept: Vec<Name> = (branch.trace.events.iter().zip(&other_stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| own_name(event, component))
                 .collect();
+            kept.sort_unstable();
             let stays = trace.without(|_, event| {
                 let Some(name) = event.mark.for_component(component) else { return false };
                 match (&branch.step, event.mark.component == component) {
-                    (_, true) => !kept.contains(&name),
+                    (_, true) => !is_in(&kept, name),
                     (Some((doing, ..)), false) => {
                         !branch.past.contains(&name) && doing.conflicts(&event.what)
                     }
                     (None, false) => false,
                 }
             });
-            let left: FxHashSet<Name> = (trace.events.iter().zip(&stays))
+            let mut left: Vec<Name> = (trace.events.iter().zip(&stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            let fits = kept.is_subset(&left);
+            left.sort_unstable();
+            let fits = kept.iter().all(|&name| is_in(&left, name));
             names = left;
             if fits {
                 break (stays, other_stays);
             }
         };
-        if !branch.past.iter().all(|name| names.contains(name)) {
+        if !branch.past.iter().all(|&name| is_in(&names, name)) {
             return Ok(());
         }
         let mut wanted: Vec<Name> = (trace.events.iter().zip(&stays))
@@ -490,11 +506,7 @@ impl<'a, M: Machine> Global<'a, M> {
             }
             None => {
                 // It stops if there is nothing more for it than there was.
-                let concerns = (trace.events.iter().zip(&stays))
-                    .filter(|(_, stays)| **stays)
-                    .filter_map(|(event, _)| event.mark.for_component(component));
-                let concerns: FxHashSet<Name> = concerns.collect();
-                if concerns != branch.past
+                if names.len() != branch.past.len()
                     || self.signatures.contains(&signature(wanted.iter().copied()))
                 {
                     return Ok(());
@@ -530,6 +542,11 @@ impl<'a, M: Machine> Global<'a, M> {
         };
         self.known.iter().map(of).fold((0, 0), add)
     }
+}
+
+/// Whether a name is among others that are sorted.
+fn is_in(names: &[Name], name: Name) -> bool {
+    names.binary_search(&name).is_ok()
 }
 
 /// The name of an own interface event of a component.

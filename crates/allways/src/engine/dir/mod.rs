@@ -144,7 +144,7 @@ fn search_machine<M: Machine>(
             explored
         })?;
         if global.verdict.violation.is_none() {
-            Judge::new(&mut global).judge()?;
+            Judge::new(&mut global, help.threads).judge()?;
         }
         let (ended, traces) = global.covered();
         skeletons += ended;

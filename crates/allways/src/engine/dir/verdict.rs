@@ -19,8 +19,14 @@ use crate::model::property::PropertyKind;
 use crate::outcome::Run;
 use crate::trace::skeleton::{Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The cuts of so many skeletons are looked for at once, and by one thread if they are fewer than this.
+const AT_ONCE: usize = 4_096;
+const ALONE: usize = 64;
 
 /// What is known of the properties.
 pub(super) struct Verdicts {
@@ -143,16 +149,21 @@ pub(super) struct Judge<'g, 'a, M> {
     all_sets: Vec<Rc<[Look]>>,
     known_sets: FxHashMap<Rc<[Look]>, u32>,
     looked_at: FxHashSet<Box<[u32]>>,
+    /// What components have shown in the cuts that were looked at.
+    met: FxHashSet<Box<[u64]>>,
+    threads: usize,
 }
 
 impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
-    pub fn new(global: &'g mut Global<'a, M>) -> Self {
+    pub fn new(global: &'g mut Global<'a, M>, threads: usize) -> Self {
         Judge {
             global,
             sets: FxHashMap::default(),
             all_sets: Vec::new(),
             known_sets: FxHashMap::default(),
             looked_at: FxHashSet::default(),
+            met: FxHashSet::default(),
+            threads,
         }
     }
 
@@ -162,73 +173,81 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let reads_views =
             readings.iter().any(|it| it.observer.is_none() && it.kind != PropertyKind::NeverStuck);
         let forbids_ends = readings.iter().any(|it| it.kind == PropertyKind::NeverStuck);
-        for known in 0..self.global.known.len() {
-            if reads_views {
-                self.look_at_cuts(known)?;
+        let mut first = 0;
+        while first < self.global.known.len() {
+            let last = self.global.known.len().min(first + AT_ONCE);
+            let cuts = if reads_views { self.cuts(first..last) } else { Vec::new() };
+            if self.global.is_stopped() {
+                return Ok(());
             }
-            if forbids_ends && self.global.bound.is_none() {
-                self.look_at_ends(known)?;
+            let mut cuts = cuts.into_iter().peekable();
+            for known in first..last {
+                while let Some(cut) = cuts.next_if(|cut| cut.known == known) {
+                    self.look_at(&cut)?;
+                    if self.global.verdict.is_over() || self.global.is_over() {
+                        return Ok(());
+                    }
+                }
+                if forbids_ends && self.global.bound.is_none() {
+                    self.look_at_ends(known)?;
+                }
+                if self.global.verdict.is_over() || self.global.is_over() {
+                    return Ok(());
+                }
             }
-            if self.global.verdict.is_over() || self.global.is_over() {
-                break;
-            }
+            first = last;
         }
         Ok(())
     }
 
-    /// Looks at each consistent cut of a skeleton.
-    fn look_at_cuts(&mut self, known: usize) -> Result<(), Error> {
-        let trace = Arc::clone(&self.global.known[known].trace);
-        // The interface events, and of each those that happen before it.
-        let mut events: Vec<usize> = Vec::new();
-        let mut pasts: Vec<Vec<u64>> = Vec::new();
-        let words = trace.events.len() / 64 + 1;
-        for (place, event) in trace.events.iter().enumerate() {
-            let mut past = vec![0_u64; words];
-            for &before in &event.before {
-                let before = before as usize;
-                pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
-                if let Ok(number) = events.binary_search(&before) {
-                    past[number / 64] |= 1 << (number % 64);
-                }
-            }
-            pasts.push(past);
-            if event.mark.name != 0 {
-                events.push(place);
-            }
-        }
-        let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
-        let mut todo = vec![vec![0_u64; words]];
-        while let Some(cut) = todo.pop() {
-            let is_in = |number: usize| cut[number / 64] >> (number % 64) & 1 == 1;
-            let mut own = vec![0_u64; self.global.parts.len() as usize];
-            for (number, &place) in events.iter().enumerate() {
-                let event = &trace.events[place];
-                if !is_in(number) {
-                    let past = &pasts[place];
-                    if past.iter().zip(&cut).all(|(past, cut)| past & !cut == 0) {
-                        let mut more = cut.clone();
-                        more[number / 64] |= 1 << (number % 64);
-                        if met.insert(more.clone()) {
-                            todo.push(more);
-                        }
+    /// The consistent cuts of some skeletons in which components have shown what was in no cut before, in order. All threads look for them.
+    fn cuts(&mut self, knowns: Range<usize>) -> Vec<Cut> {
+        let Judge { global, met, threads, .. } = self;
+        let (components, before) = (global.parts.len() as usize, &*met);
+        let budget = global.budget;
+        let is_over = || budget.reached(0, 0).is_some();
+        let traces: Vec<(usize, Arc<Trace<Doing>>)> =
+            knowns.map(|known| (known, Arc::clone(&global.known[known].trace))).collect();
+        let some = |from: usize, step: usize| {
+            let mut cuts = Vec::new();
+            let mut met = FxHashSet::default();
+            for (known, trace) in traces.iter().skip(from).step_by(step) {
+                let mut add = |cut: Cut| {
+                    if !before.contains(&cut.own) && met.insert(cut.own.clone()) {
+                        cuts.push(cut);
                     }
-                } else if let Some(name) = own_name(event, event.mark.component) {
-                    let own = &mut own[event.mark.component as usize];
-                    *own = own.wrapping_add(mix(name));
-                }
+                };
+                cuts_of(*known, trace, components, &is_over, &mut add);
             }
-            self.look_at_cut(&trace, &own, &|place| {
-                events.binary_search(&place).is_ok_and(|number| !is_in(number))
-            })?;
-            if self.global.verdict.is_over() {
-                return Ok(());
+            cuts
+        };
+        let threads = if traces.len() < ALONE { 1 } else { *threads };
+        let mut cuts: Vec<Cut> = std::thread::scope(|scope| {
+            let some = &some;
+            let others: Vec<_> =
+                (1..threads).map(|from| scope.spawn(move || some(from, threads))).collect();
+            let mut cuts = some(0, threads);
+            for other in others {
+                cuts.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             }
-            if met.len().is_multiple_of(1 << 10) && self.global.is_over() {
-                return Ok(());
-            }
-        }
-        Ok(())
+            cuts
+        });
+        cuts.sort_by_key(|cut| cut.known);
+        cuts.retain(|cut| met.insert(cut.own.clone()));
+        cuts
+    }
+
+    /// Looks at a cut of a skeleton.
+    fn look_at(&mut self, cut: &Cut) -> Result<(), Error> {
+        let trace = Arc::clone(&self.global.known[cut.known].trace);
+        let out: Vec<usize> = (trace.events.iter().enumerate())
+            .filter(|(_, event)| event.mark.name != 0)
+            .map(|(place, _)| place)
+            .enumerate()
+            .filter(|(number, _)| cut.events[number / 64] >> (number % 64) & 1 == 0)
+            .map(|(_, place)| place)
+            .collect();
+        self.look_at_cut(&trace, &cut.own, &|place| out.binary_search(&place).is_ok())
     }
 
     /// Whether a component has anything that properties see. The network, if it is one, has not.
@@ -430,6 +449,74 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// A consistent cut of a skeleton.
+struct Cut {
+    known: usize,
+    /// For each component, the signature of its own interface events in it.
+    own: Box<[u64]>,
+    /// Its interface events, as a set of bits.
+    events: Vec<u64>,
+}
+
+/// All consistent cuts of a skeleton, unless a bound is reached.
+fn cuts_of(
+    known: usize,
+    trace: &Trace<Doing>,
+    components: usize,
+    is_over: &dyn Fn() -> bool,
+    add: &mut dyn FnMut(Cut),
+) {
+    // The interface events, and of each those that happen before it.
+    let mut events: Vec<(usize, u64)> = Vec::new();
+    let mut pasts: Vec<Vec<u64>> = Vec::new();
+    let mut numbers: Vec<Option<usize>> = Vec::new();
+    let words = trace.events.len() / 64 + 1;
+    for event in &trace.events {
+        let mut past = vec![0_u64; words];
+        for &before in &event.before {
+            let before = before as usize;
+            pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
+            if let Some(number) = numbers[before] {
+                past[number / 64] |= 1 << (number % 64);
+            }
+        }
+        pasts.push(past);
+        let component = event.mark.component;
+        let is_interface = event.mark.name != 0;
+        numbers.push(is_interface.then_some(events.len()));
+        if is_interface {
+            let name = own_name(event, component).map_or(0, mix);
+            events.push((component as usize, name));
+        }
+    }
+    let of: Vec<&Vec<u64>> =
+        pasts.iter().zip(&numbers).filter(|(_, it)| it.is_some()).map(|(past, _)| past).collect();
+    let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
+    let mut todo = vec![(vec![0_u64; words], vec![0_u64; components].into_boxed_slice())];
+    while let Some((cut, own)) = todo.pop() {
+        for (number, &(component, name)) in events.iter().enumerate() {
+            if cut[number / 64] >> (number % 64) & 1 == 1
+                || of[number].iter().zip(&cut).any(|(past, cut)| past & !cut != 0)
+            {
+                continue;
+            }
+            let mut more = cut.clone();
+            more[number / 64] |= 1 << (number % 64);
+            if met.contains(&more) {
+                continue;
+            }
+            met.insert(more.clone());
+            if met.len().is_multiple_of(1 << 10) && is_over() {
+                return;
+            }
+            let mut own = own.clone();
+            own[component] = own[component].wrapping_add(name);
+            todo.push((more, own));
+        }
+        add(Cut { known, own, events: cut });
     }
 }
 
