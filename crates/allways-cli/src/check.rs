@@ -29,6 +29,7 @@ pub(crate) fn check(
         // That is what it means for them. Said here, progress counts runs.
         options.engine = Engine::Dpor;
     }
+    options.title = Some(title(entry, &parameters));
     options.stop = Some(Arc::clone(&console.stop));
     if console.catches_interrupts {
         interrupt::install(&console.stop);
@@ -78,6 +79,12 @@ pub(crate) fn check(
         Verdict::Violated => Exit::Violated,
         Verdict::Inconclusive => Exit::Inconclusive,
     })
+}
+
+/// What a system is called, with all of its parameters.
+fn title(entry: &Entry, parameters: &Parameters) -> String {
+    let all = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+    format!("{}{}", entry.name, all.collect::<String>())
 }
 
 /// Builds a system. Code that panics on what it was given has been given wrong input.

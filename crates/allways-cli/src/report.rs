@@ -158,6 +158,9 @@ impl Report<'_> {
             ] {
                 row(what, grouped(number.unwrap_or_default()));
             }
+            if let Some(resumed) = statistics.resumed_runs {
+                row("from the log", grouped(resumed));
+            }
             row("traces covered", large(covered));
             if let Some(ratio) = statistics.reduction_ratio() {
                 row("reduction ratio", reduction(ratio));

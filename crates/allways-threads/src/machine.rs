@@ -369,6 +369,20 @@ impl Machine for Threads {
         Ok(())
     }
 
+    fn process_key(&self, process: Process) -> u64 {
+        self.runtime.population.names.thread_key(process)
+    }
+
+    fn process_with(&mut self, key: u64) -> Result<Option<Process>, Error> {
+        self.runtime.live()?;
+        let mut present = self.runtime.present.iter().copied();
+        Ok(present.find(|&thread| self.runtime.population.names.thread_key(thread) == key))
+    }
+
+    fn object_key(&self, object: Object) -> u64 {
+        self.runtime.population.names.object_key(object)
+    }
+
     fn groups(&self) -> usize {
         self.runtime.groups()
     }

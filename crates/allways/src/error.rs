@@ -71,6 +71,8 @@ pub enum Error {
     },
     /// A saved run cannot be read, or is not a run of this system.
     Run(String),
+    /// The log of a check cannot be read or written, or is of another check: see [`Options::resume`](crate::Options::resume).
+    Log(String),
     /// A run could not be replayed: the checker contradicts itself.
     Internal(String),
 }
@@ -78,7 +80,9 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::System(what) | Error::Options(what) | Error::Run(what) => f.write_str(what),
+            Error::System(what) | Error::Options(what) | Error::Run(what) | Error::Log(what) => {
+                f.write_str(what)
+            }
             Error::Choices { node, state, event, limit } => write!(
                 f,
                 "the handler of node {node} never stops choosing: {limit} on {event} in state {state}"

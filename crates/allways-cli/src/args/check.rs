@@ -67,6 +67,7 @@ Examples:
   allways check paxos --set proposals=2 --engine lmc
   allways check accumulator --set replicas=3 --engine dir
   allways check accumulator --engine dir --components 0,1/2 --stateful
+  allways check chord --engine dir --resume chord.log    as often as it takes
   allways check dining --set bug=same-order     threads that wait for each other
   allways check bounded-buffer --set items=2 --preemptions 2
   allways check dining --set philosophers=4,bug=same-order --engine walk --schedule pct:3
@@ -177,6 +178,11 @@ struct How {
     #[arg(long, env = "ALLWAYS_STATEFUL", action = ArgAction::SetTrue, value_parser = truth)]
     stateful: bool,
 
+    /// In engine dir, write down in FILE what is done; if there is such a file, go on from it. Whenever the check was
+    /// interrupted, and however, it goes on where it was.
+    #[arg(long, value_name = "FILE", env = "ALLWAYS_RESUME")]
+    resume: Option<PathBuf>,
+
     /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
     /// default: what the properties need), invariant, terminals or views; or off.
     #[arg(long, value_name = "WHAT", env = "ALLWAYS_POR", value_parser = por)]
@@ -267,6 +273,7 @@ impl CheckArgs {
             combine: how.combine,
             components: how.components.clone().unwrap_or_default(),
             stateful: how.stateful,
+            resume: how.resume.clone(),
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,

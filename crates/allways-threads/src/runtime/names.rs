@@ -212,7 +212,7 @@ impl Names {
         let root = known.roots[process];
         drop(known);
         if self.known_descent(root).is_none() {
-            self.origins();
+            self.learn_origins();
         }
         root
     }
@@ -233,7 +233,7 @@ impl Names {
         }
         let child = known.children[parent as usize][index as usize];
         drop(known);
-        self.origins();
+        self.learn_origins();
         note(&mut self.children, parent, index as usize, child);
         child
     }
@@ -284,7 +284,7 @@ impl Names {
         let number = known.parts[object as usize][part as usize];
         drop(known);
         if self.is_divided() {
-            self.origins();
+            self.learn_origins();
         }
         note(&mut self.parts, object, part as usize, number);
         number

@@ -135,7 +135,7 @@ impl Names {
     pub fn divide(&mut self) {
         let parted = self.register().touching.parted();
         self.parted = Some(parted);
-        self.origins();
+        self.learn_origins();
     }
 
     pub fn is_divided(&self) -> bool {
@@ -188,8 +188,8 @@ impl Names {
         }
     }
 
-    /// Numbers that stand for threads and objects in all checks.
-    pub(super) fn origins(&mut self) -> &Origins {
+    /// Takes over the numbers that stand for threads and objects in all checks.
+    pub(super) fn learn_origins(&mut self) {
         let known = self.register();
         let lacks = self.origins.objects.len() < known.origins.objects.len();
         let all = lacks.then(|| known.origins.clone());
@@ -197,28 +197,17 @@ impl Names {
         if let Some(all) = all {
             self.origins = all;
         }
-        &self.origins
     }
 
     /// The number that stands for an object in all checks.
-    pub fn object_key(&mut self, object: u32) -> u64 {
-        match self.origins.objects.get(object as usize) {
-            Some(&key) => key,
-            None => self.origins().objects.get(object as usize).copied().unwrap_or(0),
-        }
-    }
-
-    /// Where a thread comes from.
-    fn descent(&mut self, thread: u32) -> Descent {
-        match self.origins.threads.get(thread as usize) {
-            Some(&descent) => descent,
-            None => self.origins().threads[thread as usize],
-        }
+    pub fn object_key(&self, object: u32) -> u64 {
+        let known = self.origins.objects.get(object as usize).copied();
+        known.or_else(|| self.register().origins.objects.get(object as usize).copied()).unwrap_or(0)
     }
 
     /// The number that stands for a thread in all checks.
-    pub fn thread_key(&mut self, thread: u32) -> u64 {
-        self.descent(thread).key
+    pub fn thread_key(&self, thread: u32) -> u64 {
+        self.known_descent(thread).map_or(0, |descent| descent.key)
     }
 
     /// The object that one is a part of, or itself.

@@ -202,7 +202,7 @@ fn what_cannot_be_told_is_refused() {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || body(&shared))
             });
-            all.map(|thread| thread.join().unwrap());
+            all.into_iter().for_each(|thread| thread.join().unwrap());
         })
     };
     let atomic = refused(&two(|(atomic, _)| {

@@ -183,6 +183,7 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     let needs_dir = [
         (options.stateful, "remembering states of components (stateful)"),
         (!options.components.groups().is_empty(), "a division into components (components)"),
+        (options.resume.is_some(), "going on from a log (resume)"),
     ];
     let asked = |what: &[(bool, &'static str)]| {
         what.iter().find(|(is_asked, _)| *is_asked).map(|(_, what)| *what)
@@ -192,6 +193,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
             Some(what) => Err(Error::Options(format!("{what} is for engine dir only"))),
             None => Ok(()),
         };
+    }
+    if options.stateful && options.resume.is_some() {
+        let why = "engine dir keeps a log of traces, not of states: a check cannot go on from one (resume) if it is stateful";
+        return Err(Error::Options(why.to_owned()));
     }
     let refused = [
         (options.symmetry, "symmetry"),

@@ -2,6 +2,7 @@
 
 use super::progress::Progress;
 use crate::error::Error;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -272,6 +273,10 @@ pub struct Options {
     pub components: Components,
     /// Whether engine `dir` remembers in which states components may be, in place of traces. No other engine takes it.
     pub stateful: bool,
+    /// A file in which engine `dir` writes down what it has done. If there is such a file, the check goes on from it. No other engine takes it.
+    pub resume: Option<PathBuf>,
+    /// What the system is called, with its parameters: a check goes on only from the file of one with the same title.
+    pub title: Option<String>,
     /// How many threads to use; zero for as many as there are cores.
     pub threads: usize,
     /// No runs longer than this.
@@ -318,6 +323,8 @@ impl Default for Options {
             combine: Combine::Views,
             components: Components::default(),
             stateful: false,
+            resume: None,
+            title: None,
             threads: 0,
             max_depth: None,
             max_states: None,
@@ -339,7 +346,7 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_RESUME`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
     /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
@@ -398,6 +405,7 @@ impl Options {
         read!("ALLWAYS_COMBINE", t, options.combine = t.parse()?);
         read!("ALLWAYS_COMPONENTS", t, options.components = t.parse()?);
         read!("ALLWAYS_STATEFUL", t, options.stateful = flag("ALLWAYS_STATEFUL", t)?);
+        read!("ALLWAYS_RESUME", t, options.resume = Some(PathBuf::from(t)));
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));

@@ -53,9 +53,9 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     /// For each node, the events that it may handle.
     pub(super) events: Vec<Interner<Event<N>, EventInfo>>,
     pub(super) steps: Vec<StepTable>,
-    pub(super) views: Interner<(usize, Erased), ()>,
+    pub(super) views: Interner<(usize, Erased), u64>,
     pub(super) observers: Interner<(usize, Erased), u64>,
-    feeds: Interner<Feed<N>, ()>,
+    feeds: Interner<Feed<N>, u64>,
     crashes: Vec<EventId>,
     options: SpaceOptions,
     /// States that differ from the interned one in auxiliary fields only.
@@ -243,7 +243,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                         .map_err(|message| world::property_panicked(&property.name, &message))?;
                     let entry = (index, seen);
                     let hash = key(domain::VIEWS, &entry);
-                    self.views.intern(hash, entry, |_, _| Ok::<_, Error>(()))?
+                    self.views.intern(hash, entry, |_, _| Ok::<_, Error>(hash))?
                 }
             });
         }
@@ -373,7 +373,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     }
 
     fn intern_feed(&self, feed: Feed<N>) -> Result<FeedId, Error> {
-        self.feeds.intern(key(domain::FEED, &feed), feed, |_, _| Ok(()))
+        let key = key(domain::FEED, &feed);
+        self.feeds.intern(key, feed, |_, _| Ok(key))
     }
 
     /// The values that a property reads.
@@ -508,6 +509,14 @@ impl<N: Node> Space for LocalSpace<'_, N> {
             after = self.see(observer, after, Seen::Output { node: feed.node, output })?;
         }
         self.intern_observer(observer, after)
+    }
+
+    fn view_key(&self, view: u32) -> u64 {
+        self.views.info(view)
+    }
+
+    fn feed_key(&self, feed: FeedId) -> u64 {
+        self.feeds.info(feed)
     }
 
     fn observer_key(&self, _: usize, state: u32) -> u64 {

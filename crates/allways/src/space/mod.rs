@@ -174,6 +174,12 @@ pub(crate) trait Space: Send + Sync {
     /// The state that an observer moves to when it sees a step.
     fn observe(&self, observer: usize, state: u32, feed: FeedId) -> Result<u32, Error>;
 
+    /// A view that some property has of a state, as a number that is made of its content.
+    fn view_key(&self, view: u32) -> u64;
+
+    /// What observers see of a step, as a number that is made of its content.
+    fn feed_key(&self, feed: FeedId) -> u64;
+
     /// The part that an observer's state has in a fingerprint.
     fn observer_key(&self, observer: usize, state: u32) -> u64;
 

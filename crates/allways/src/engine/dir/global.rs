@@ -7,14 +7,15 @@
 //!
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
+use super::crew::{Crew, Next};
 use super::interface::{Doing, Led, Parts};
-use super::partial::{Branch, Ends, Explored, Looks, Partial};
+use super::log::Log;
+use super::partial::{Branch, End, Seen};
+use super::task::{Done, Kept, Reviver, Task};
 use super::verdict::Verdicts;
 use crate::engine::budget::Budget;
-use crate::engine::dpor::explore::Explorer;
-use crate::engine::dpor::{explore, run_of};
+use crate::engine::dpor::run_of;
 use crate::engine::machine::{Machine, Transition};
-use crate::engine::options::Reduction;
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
@@ -22,15 +23,18 @@ use crate::trace::skeleton::{Event, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
 
+/// So often somebody looks at the clock.
+const CALLS_A_PULSE: u32 = 16;
+
 /// A skeleton, and a trace that has it.
 pub(super) struct Known {
-    pub trace: Rc<Trace<Doing>>,
+    pub trace: Arc<Trace<Doing>>,
     /// Its names, sorted.
     names: Box<[Name]>,
     /// For each component, the names of its local skeleton, sorted, and their signature.
@@ -45,13 +49,15 @@ pub(super) struct Known {
 pub(super) struct Local {
     /// How many local traces have it.
     pub traces: u64,
-    pub ends: Ends,
+    pub ends: Vec<End>,
 }
 
 /// Numbers for the statistics.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Counts {
     pub local_traces: u64,
+    /// How many of these were in the log.
+    pub resumed_traces: u64,
     pub other_runs: u64,
     pub compositions: u64,
     pub transitions: u64,
@@ -67,30 +73,45 @@ struct Hook {
 pub(super) struct Global<'a, M> {
     pub machine: &'a mut M,
     pub parts: &'a Parts,
-    budget: &'a Budget,
+    pub budget: &'a Budget,
+    crew: &'a Crew<'a>,
+    log: Option<&'a Log>,
     max_depth: usize,
     start: usize,
     pub known: Vec<Known>,
     signatures: FxHashSet<u64>,
     /// The traces that have an event with this name.
     with_name: FxHashMap<Name, Vec<u32>>,
-    branches: Vec<Rc<Branch>>,
+    branches: Vec<Arc<Branch>>,
     known_branches: FxHashSet<(u32, Name, u64)>,
     /// For each component and the last of its own interface events before a branch, what may fit together.
     hooks: FxHashMap<(u32, Name), Hook>,
     /// What was composed, or found to be part of a skeleton that is known.
     composed: FxHashSet<u64>,
-    tasks: VecDeque<(u32, u32)>,
+    /// In the order in which their results are taken in; if it is not in the log, by its number in the crew.
+    tasks: VecDeque<(Arc<Task>, Option<u64>)>,
     pairs: Vec<(u32, u32)>,
     pub locals: FxHashMap<(u32, u64), Local>,
-    /// For each component.
-    pub looks: Vec<Looks>,
+    /// For each component and its own interface events, how it may look after them, in the order in which that was learnt.
+    pub looks: Vec<FxHashMap<u64, Vec<Seen>>>,
+    known_looks: FxHashSet<(u32, u64, u64)>,
+    /// For each view, when it was first met.
+    pub ranks: FxHashMap<u32, u32>,
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
     /// Whether something was learnt that has everything explored again.
     pub is_stale: bool,
-    runs: AtomicU64,
+    /// Counts looks at the clock that were wanted.
+    pulse: u32,
+}
+
+/// What was found out again of what was kept.
+#[derive(Default)]
+struct Revived {
+    ends: Vec<End>,
+    looks: Vec<Seen>,
+    branches: Vec<Branch>,
 }
 
 /// A run of the whole system.
@@ -105,6 +126,7 @@ impl<'a, M: Machine> Global<'a, M> {
         machine: &'a mut M,
         parts: &'a Parts,
         budget: &'a Budget,
+        (crew, log): (&'a Crew<'a>, Option<&'a Log>),
         start: usize,
         verdict: Verdicts,
     ) -> Self {
@@ -116,6 +138,8 @@ impl<'a, M: Machine> Global<'a, M> {
             machine,
             parts,
             budget,
+            crew,
+            log,
             max_depth: usize::try_from(max_depth).unwrap_or(usize::MAX),
             start,
             known: Vec::new(),
@@ -128,24 +152,32 @@ impl<'a, M: Machine> Global<'a, M> {
             tasks: VecDeque::new(),
             pairs: Vec::new(),
             locals: FxHashMap::default(),
-            looks: (0..parts.len()).map(|_| Looks::default()).collect(),
+            looks: (0..parts.len()).map(|_| FxHashMap::default()).collect(),
+            known_looks: FxHashSet::default(),
+            ranks: FxHashMap::default(),
             counts: Counts::default(),
             verdict,
             bound: None,
             is_stale: false,
-            runs: AtomicU64::new(0),
+            pulse: 0,
         }
     }
 
-    /// Explores everything, unless something is found or a bound is reached.
-    pub fn explore(&mut self) -> Result<(), Error> {
+    /// Explores everything, unless something is found or a bound is reached. `call` calls others to help.
+    pub fn explore(&mut self, call: &mut dyn FnMut()) -> Result<(), Error> {
         let Ran::Whole(first) = self.run(&[], true)? else { return Ok(()) };
         self.add(first);
         while !self.verdict.is_over() && !self.is_stale && !self.is_over() {
             if let Some((trace, branch)) = self.pairs.pop() {
                 self.compose(trace, branch)?;
-            } else if let Some((component, trace)) = self.tasks.pop_front() {
-                self.explore_alone(component, trace)?;
+            } else if let Some((task, number)) = self.tasks.pop_front() {
+                if self.crew.wants_others() {
+                    call();
+                }
+                match number {
+                    Some(number) => self.await_result(&task, number)?,
+                    None => self.take_from_log(&task)?,
+                }
             } else {
                 break;
             }
@@ -153,21 +185,30 @@ impl<'a, M: Machine> Global<'a, M> {
         Ok(())
     }
 
-    /// Whether a bound is reached.
+    /// Whether a bound is reached. The clock is looked at now and then.
     pub fn is_over(&mut self) -> bool {
-        let progress = &self.budget.progress;
-        progress.runs.store(self.runs.load(Relaxed), Relaxed);
-        progress.depth.store(self.counts.deepest as u64, Relaxed);
-        let memory = self.bytes();
-        progress.memory.store(memory, Relaxed);
         if !matches!(self.bound, None | Some(Bound::Depth)) {
             return true;
         }
-        let runs = self.runs.load(Relaxed) + self.counts.compositions;
-        let reached = match runs >= self.budget.max_runs {
-            true => Some(Bound::Runs),
-            false => self.budget.reached(0, memory),
-        };
+        // Not those of tasks whose turn has not come.
+        let Counts { local_traces, other_runs, compositions, .. } = self.counts;
+        let runs = local_traces + other_runs + compositions;
+        if runs >= self.budget.max_runs {
+            self.bound = Some(Bound::Runs);
+            return true;
+        }
+        self.pulse = self.pulse.wrapping_add(1);
+        self.pulse % CALLS_A_PULSE == 1 && self.is_stopped()
+    }
+
+    /// Whether a bound is reached, now.
+    pub fn is_stopped(&mut self) -> bool {
+        let progress = &self.budget.progress;
+        progress.runs.store(self.crew.runs.load(Relaxed), Relaxed);
+        progress.depth.store(self.counts.deepest as u64, Relaxed);
+        let memory = self.bytes();
+        progress.memory.store(memory, Relaxed);
+        let reached = self.budget.reached(0, memory);
         self.bound = reached.or(self.bound);
         reached.is_some()
     }
@@ -176,6 +217,7 @@ impl<'a, M: Machine> Global<'a, M> {
     fn bytes(&self) -> u64 {
         let events: usize = self.known.last().map_or(0, |it| it.trace.events.len());
         let kept = self.known.len() + self.branches.len() + self.locals.len();
+        let kept = kept + 8 * self.crew.ahead.load(Relaxed);
         self.machine.bytes() + (kept * events.max(8) * 128) as u64
     }
 
@@ -187,7 +229,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut given = doings.iter();
         let ran = loop {
             let next = match given.next() {
-                Some(doing) => doing.transition,
+                Some(doing) => doing.transition(&mut *led.machine)?,
                 None if !goes_on => return Ok(Ran::Whole(led.trace())),
                 None => {
                     led.machine.possible(&mut possible)?;
@@ -197,7 +239,7 @@ impl<'a, M: Machine> Global<'a, M> {
                     }
                 }
             };
-            if led.doings.len() >= self.max_depth {
+            if led.moves.len() >= self.max_depth {
                 self.bound.get_or_insert(Bound::Depth);
                 break Ran::Whole(led.trace());
             }
@@ -219,7 +261,7 @@ impl<'a, M: Machine> Global<'a, M> {
                 break Ran::Over;
             }
         };
-        self.counts.deepest = self.counts.deepest.max(led.doings.len());
+        self.counts.deepest = self.counts.deepest.max(led.moves.len());
         self.is_stale |= self.machine.is_stale();
         if self.is_stale && self.verdict.violation.is_none() {
             return Ok(Ran::Over);
@@ -249,6 +291,7 @@ impl<'a, M: Machine> Global<'a, M> {
             self.with_name.entry(name).or_default().push(number);
         }
         let (mut locals, mut local_names) = (Vec::new(), Vec::new());
+        let mut new: Vec<(u32, u64)> = Vec::new();
         for component in 0..self.parts.len() {
             let mut all: Vec<Name> = trace.local_skeleton(component).collect();
             all.sort_unstable();
@@ -257,7 +300,7 @@ impl<'a, M: Machine> Global<'a, M> {
             local_names.push(all.into());
             if let Entry::Vacant(vacant) = self.locals.entry((component, local)) {
                 vacant.insert(Local::default());
-                self.tasks.push_back((component, number));
+                new.push((component, local));
             }
             let own = trace.events.iter().filter(|event| event.mark.component == component);
             let own = own.filter_map(|event| event.mark.for_component(component));
@@ -271,73 +314,137 @@ impl<'a, M: Machine> Global<'a, M> {
         let readings = self.machine.readings().iter().filter_map(|it| it.observer).max();
         let observers = 0..readings.map_or(0, |last| last + 1);
         let observed = observers.map(|observer| self.machine.observed(observer)).collect();
-        self.known.push(Known { trace: Rc::new(trace), names, local_names, locals, observed });
+        let trace = Arc::new(trace);
+        for (component, local) in new {
+            let (start, told) = (self.start, Arc::clone(&trace));
+            let task = Arc::new(Task { start, component, local, told });
+            let is_kept = self.log.is_some_and(|log| log.has(task.key()));
+            let number = (!is_kept).then(|| self.crew.give(Arc::clone(&task)));
+            self.tasks.push_back((task, number));
+        }
+        self.known.push(Known { trace, names, local_names, locals, observed });
     }
 
-    /// A component by itself.
-    fn explore_alone(&mut self, component: u32, trace: u32) -> Result<(), Error> {
-        let told = Rc::clone(&self.known[trace as usize].trace);
-        let local = self.known[trace as usize].locals[component as usize];
-        let partial = Partial::new(&mut *self.machine, self.parts, self.start, component, told);
-        let mut explorer = Explorer::new(partial, self.budget, true);
-        explorer.all_runs = Some(&self.runs);
-        explore(&mut explorer, Reduction::Optimal)?;
-        self.is_stale |= explorer.is_stale;
-        let (findings, partial) = explorer.finish();
-        let found = partial.found;
-        self.counts.transitions += findings.statistics.transitions.unwrap_or(0);
-        let depth = findings.statistics.depth.unwrap_or(0);
-        self.counts.deepest = self.counts.deepest.max(depth as usize);
-        self.bound = self.bound.or(findings.bound);
-        if findings.violation.is_some() {
-            self.verdict.violation = findings.violation;
+    /// Waits for what comes of a task, and does others meanwhile.
+    fn await_result(&mut self, task: &Task, number: u64) -> Result<(), Error> {
+        loop {
+            match self.crew.result(number) {
+                Next::Result(result) => return self.take_in(task, result?),
+                Next::Task(next, other) => {
+                    let (machine, crew) = (&mut *self.machine, self.crew);
+                    let result = crew.perform(&other, machine, self.parts, self.budget);
+                    if next == number {
+                        return self.take_in(task, result?);
+                    }
+                    crew.put(next, result);
+                }
+                // Whoever is at it notices most bounds, too.
+                Next::Wait if self.is_stopped() => return Ok(()),
+                Next::Wait => {}
+            }
+        }
+    }
+
+    /// Takes in what came of a task.
+    fn take_in(&mut self, task: &Task, done: Done) -> Result<(), Error> {
+        self.count(done.transitions, done.depth, done.bound);
+        self.is_stale |= done.is_stale;
+        if done.violation.is_some() {
+            self.verdict.violation = done.violation;
             return Ok(());
         }
-        self.learn(component, local, found);
-        Ok(())
-    }
-
-    /// Takes in what came of the exploration of a component.
-    fn learn(&mut self, component: u32, local: u64, found: Explored) {
+        let found = done.found;
         self.counts.local_traces += found.traces;
         self.counts.other_runs += found.others;
-        let known = self.locals.entry((component, local)).or_default();
+        let known = self.locals.entry((task.component, task.local)).or_default();
         (known.traces, known.ends) = (found.traces, found.ends);
-        for (own, looks) in found.looks {
-            let all = self.looks[component as usize].entry(own).or_default();
-            for (look, how) in looks {
-                all.entry(look).or_insert(how);
+        for seen in found.looks {
+            if self.known_looks.insert((task.component, seen.own, seen.key)) {
+                self.add_look(task.component, seen);
             }
         }
         for branch in found.branches {
-            self.add_branch(branch);
+            let (name, around, last) = branch.identity();
+            if self.known_branches.insert((task.component, name, around)) {
+                self.add_branch(branch, last);
+            }
         }
+        Ok(())
     }
 
-    fn add_branch(&mut self, branch: Branch) {
-        let component = branch.component;
-        let own = |(event, stays): (&_, &bool)| own_name(event, component).filter(|_| *stays);
-        let around: Vec<Name> =
-            branch.trace.events.iter().zip(&*branch.stays).filter_map(own).collect();
-        let name = branch.step.as_ref().map_or(0, |(_, _, name)| *name);
-        let all = match name {
-            0 => branch.past.iter().copied().map(mix).fold(0, u64::wrapping_add),
-            _ => signature(around.iter().copied()),
+    /// Takes in what came of a task in another process. What is known is not looked at again.
+    fn take_from_log(&mut self, task: &Task) -> Result<(), Error> {
+        let kept = self.log.map(|log| log.read(task.key())).transpose()?.flatten();
+        let Some(kept) = kept else {
+            let what = "what came of a task is no longer in the log";
+            return Err(Error::Log(what.to_owned()));
         };
-        if !self.known_branches.insert((component, name, all)) {
-            return;
+        let bound = kept.is_cut.then_some(Bound::Depth);
+        self.count(kept.transitions, kept.depth, bound);
+        self.counts.local_traces += kept.traces;
+        self.counts.resumed_traces += kept.traces;
+        self.counts.other_runs += kept.others;
+        let known = self.locals.entry((task.component, task.local)).or_default();
+        known.traces = kept.traces;
+        let Revived { ends, looks, branches } = self.revive(task, &kept)?;
+        self.locals.entry((task.component, task.local)).or_default().ends = ends;
+        for seen in looks {
+            self.add_look(task.component, seen);
         }
-        let last = around.iter().rev().find(|name| branch.past.contains(name)).copied();
+        for branch in branches {
+            let (_, _, last) = branch.identity();
+            self.add_branch(branch, last);
+        }
+        Ok(())
+    }
+
+    /// What is new of what was kept.
+    fn revive(&mut self, task: &Task, kept: &Kept) -> Result<Revived, Error> {
+        let component = task.component;
+        let mut reviver = Reviver::new(&mut *self.machine, self.parts, task.start, component)?;
+        let mut revived = Revived::default();
+        for end in &kept.ends {
+            revived.ends.push(reviver.end(kept, end)?);
+        }
+        for look in &kept.looks {
+            if self.known_looks.insert((component, look.own, look.key)) {
+                revived.looks.push(reviver.seen(kept, look)?);
+            }
+        }
+        for branch in &kept.branches {
+            if self.known_branches.insert((component, branch.name, branch.around)) {
+                revived.branches.push(reviver.branch(kept, branch)?);
+            }
+        }
+        Ok(revived)
+    }
+
+    fn count(&mut self, transitions: u64, depth: u64, bound: Option<Bound>) {
+        self.counts.transitions += transitions;
+        self.counts.deepest = self.counts.deepest.max(depth as usize);
+        self.bound = self.bound.or(bound);
+    }
+
+    fn add_look(&mut self, component: u32, seen: Seen) {
+        for &view in &seen.look {
+            let next = self.ranks.len() as u32;
+            self.ranks.entry(view).or_insert(next);
+        }
+        self.looks[component as usize].entry(seen.own).or_default().push(seen);
+    }
+
+    /// Adds a branch that is new, with the last of its component's own interface events that happen before it.
+    fn add_branch(&mut self, branch: Branch, last: Option<Name>) {
         let number = self.branches.len() as u32;
-        self.branches.push(Rc::new(branch));
-        let hook = self.hooks.entry((component, last.unwrap_or(0))).or_default();
+        let hook = self.hooks.entry((branch.component, last.unwrap_or(0))).or_default();
         hook.branches.push(number);
         self.pairs.extend(hook.traces.iter().map(|&trace| (trace, number)));
+        self.branches.push(Arc::new(branch));
     }
 
     /// Takes a branch where it is possible in a trace, as far as that goes with it.
     fn compose(&mut self, trace: u32, branch: u32) -> Result<(), Error> {
-        let branch = Rc::clone(&self.branches[branch as usize]);
+        let branch = Arc::clone(&self.branches[branch as usize]);
         let component = branch.component;
         let known = &self.known[trace as usize];
         let local_names = &known.local_names[component as usize];
@@ -346,41 +453,42 @@ impl<'a, M: Machine> Global<'a, M> {
         if is_taken || !branch.past.iter().all(has) {
             return Ok(());
         }
-        let mut names: FxHashSet<Name> = local_names.iter().copied().collect();
-        let trace = Rc::clone(&known.trace);
+        // Sorted, as all below.
+        let mut names: Vec<Name> = local_names.to_vec();
+        let trace = Arc::clone(&known.trace);
         // What cannot be there together is left out on both sides, and with it what comes after it.
         let (stays, other_stays) = loop {
             let other_stays = branch.trace.without(|place, event| {
                 !branch.stays[place]
-                    || own_name(event, component).is_some_and(|name| !names.contains(&name))
+                    || own_name(event, component).is_some_and(|name| !is_in(&names, name))
             });
-            let kept: FxHashSet<Name> = (branch.trace.events.iter().zip(&other_stays))
+            let mut kept: Vec<Name> = (branch.trace.events.iter().zip(&other_stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| own_name(event, component))
                 .collect();
-            let footprints = self.machine.footprints();
+            kept.sort_unstable();
             let stays = trace.without(|_, event| {
                 let Some(name) = event.mark.for_component(component) else { return false };
                 match (&branch.step, event.mark.component == component) {
-                    (_, true) => !kept.contains(&name),
+                    (_, true) => !is_in(&kept, name),
                     (Some((doing, ..)), false) => {
-                        !branch.past.contains(&name)
-                            && footprints.conflict(doing.footprint, event.what.footprint)
+                        !branch.past.contains(&name) && doing.conflicts(&event.what)
                     }
                     (None, false) => false,
                 }
             });
-            let left: FxHashSet<Name> = (trace.events.iter().zip(&stays))
+            let mut left: Vec<Name> = (trace.events.iter().zip(&stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            let fits = kept.is_subset(&left);
+            left.sort_unstable();
+            let fits = kept.iter().all(|&name| is_in(&left, name));
             names = left;
             if fits {
                 break (stays, other_stays);
             }
         };
-        if !branch.past.iter().all(|name| names.contains(name)) {
+        if !branch.past.iter().all(|&name| is_in(&names, name)) {
             return Ok(());
         }
         let mut wanted: Vec<Name> = (trace.events.iter().zip(&stays))
@@ -406,11 +514,7 @@ impl<'a, M: Machine> Global<'a, M> {
             }
             None => {
                 // It stops if there is nothing more for it than there was.
-                let concerns = (trace.events.iter().zip(&stays))
-                    .filter(|(_, stays)| **stays)
-                    .filter_map(|(event, _)| event.mark.for_component(component));
-                let concerns: FxHashSet<Name> = concerns.collect();
-                if concerns != branch.past
+                if names.len() != branch.past.len()
                     || self.signatures.contains(&signature(wanted.iter().copied()))
                 {
                     return Ok(());
@@ -422,7 +526,7 @@ impl<'a, M: Machine> Global<'a, M> {
             let what = "parts of traces that should fit together do not";
             return Err(Error::Internal(what.to_owned()));
         };
-        doings.extend(branch.step.as_ref().map(|(doing, ..)| *doing));
+        doings.extend(branch.step.as_ref().map(|(doing, ..)| doing.clone()));
         self.counts.compositions += 1;
         // Where it stops, others may stop, too, or go on: that is for them to say.
         if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
@@ -446,6 +550,11 @@ impl<'a, M: Machine> Global<'a, M> {
         };
         self.known.iter().map(of).fold((0, 0), add)
     }
+}
+
+/// Whether a name is among others that are sorted.
+fn is_in(names: &[Name], name: Name) -> bool {
+    names.binary_search(&name).is_ok()
 }
 
 /// The name of an own interface event of a component.

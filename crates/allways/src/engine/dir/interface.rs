@@ -1,10 +1,12 @@
 //! A machine divided into components, and what they can tell of each other's steps.
 
+use crate::engine::dpor::explore::Move;
 use crate::engine::machine::footprint::Footprint;
-use crate::engine::machine::{Machine, Performed, Process, Shown, Touched, Transition};
+use crate::engine::machine::{Machine, Object, Performed, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
 use crate::trace::skeleton::{Label, Marks, Trace, pair};
+use std::sync::Arc;
 
 /// Which group of processes belongs to which component.
 #[derive(Clone, Debug)]
@@ -54,6 +56,7 @@ impl Parts {
         giver: Option<u32>,
     ) -> Result<Label, Error> {
         let own = self.of(machine, process);
+        let footprints = machine.footprints();
         // What different groups show at the same time is told apart by who shows it.
         let group = u64::from(machine.group(process));
         let mut to: Vec<(u32, u64)> = Vec::new();
@@ -70,35 +73,20 @@ impl Parts {
                 show(component, what);
             }
         }
-        let footprints = machine.footprints();
         // What it touches of what others touch, and how, decides what it is dependent with: that is part of what it shows.
-        let mut shared = 0;
         let mut sharers: Vec<u32> = Vec::new();
-        let both = [footprints.writes(footprint), footprints.reads(footprint)];
-        for (how, objects) in both.iter().enumerate() {
-            for &object in objects.iter().filter(|object| !shown.passed.contains(object)) {
-                let before = sharers.len();
-                match machine.touched(object) {
-                    Touched::Alone => {}
-                    Touched::By(group) if self.of_group(group) == own => {}
-                    Touched::By(_) | Touched::ByAny => {
-                        sharers.extend((0..self.len()).filter(|&other| other != own));
-                    }
-                    Touched::Among(groups) => {
-                        let components = groups.iter().map(|&group| self.of_group(group));
-                        sharers.extend(components.filter(|&other| other != own));
-                    }
-                }
-                if sharers.len() > before {
-                    shared = pair(shared, u64::from(object) << 1 | how as u64);
-                    if shown.is_opaque {
-                        return Err(machine.cannot_be_parted(Some(object)));
-                    }
-                }
-            }
-        }
-        let is_shared = shared != 0;
+        let shares = self.shares(machine, own, footprint, &shown.passed, &mut sharers);
+        let is_shared = !shares.is_empty();
+        let mut shared = 0;
         if is_shared {
+            if shown.is_opaque {
+                let objects = footprints.writes(footprint).iter().chain(footprints.reads(footprint));
+                let is_it = |object: &&Object| machine.object_key(**object) == shares[0].0;
+                return Err(machine.cannot_be_parted(objects.copied().find(|it| is_it(&it))));
+            }
+            for (object, writes) in shares {
+                shared = pair(shared, pair(object, u64::from(writes)));
+            }
             shared = pair(shared, shown.shared);
             sharers.sort_unstable();
             sharers.dedup();
@@ -122,13 +110,82 @@ impl Parts {
         }
         Ok(Label { all: all | 1, to, is_shared })
     }
+
+    /// The objects that a step of a component touches and others may touch, but for those that it only passes something through, by their keys and in their order; and whether it writes
+    /// them. Adds the components that may.
+    fn shares<M: Machine>(
+        &self,
+        machine: &M,
+        own: u32,
+        footprint: Footprint,
+        passed: &[Object],
+        sharers: &mut Vec<u32>,
+    ) -> Vec<(u64, bool)> {
+        let footprints = machine.footprints();
+        let written = footprints.writes(footprint).iter().map(|&object| (object, true));
+        let read = footprints.reads(footprint).iter().map(|&object| (object, false));
+        let mut shares: Vec<(u64, bool)> = Vec::new();
+        for (object, writes) in written.chain(read).filter(|(object, _)| !passed.contains(object)) {
+            let before = sharers.len();
+            match machine.touched(object) {
+                Touched::Alone => {}
+                Touched::By(group) if self.of_group(group) == own => {}
+                Touched::By(_) | Touched::ByAny => {
+                    sharers.extend((0..self.len()).filter(|&other| other != own));
+                }
+                Touched::Among(groups) => {
+                    let components = groups.iter().map(|&group| self.of_group(group));
+                    sharers.extend(components.filter(|&other| other != own));
+                }
+            }
+            if sharers.len() > before {
+                shares.push((machine.object_key(object), writes));
+            }
+        }
+        shares.sort_unstable();
+        shares
+    }
+
+    /// A move of a machine as something that means the same to all machines.
+    pub fn doing<M: Machine>(&self, machine: &M, what: Move) -> Doing {
+        let Transition { process, alternative } = what.transition;
+        // What something is only passed through is in the way of nobody: what was taken was given before.
+        let own = self.of(machine, process);
+        let shares = self.shares(machine, own, what.footprint, &[], &mut Vec::new());
+        let shares = (!shares.is_empty()).then(|| shares.into());
+        Doing { process: machine.process_key(process), alternative, shares }
+    }
 }
 
-/// What happens at an event of a trace.
-#[derive(Clone, Copy, Debug)]
+/// What happens at an event of a trace. It is made of content, so it means the same to all machines that are made for a system.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Doing {
-    pub transition: Transition,
-    pub footprint: Footprint,
+    /// The process, by its [key](Machine::process_key), and which of its results.
+    pub process: u64,
+    pub alternative: u32,
+    /// What it touches that several components may touch, by [key](Machine::object_key), and whether it writes that.
+    pub shares: Option<Arc<[(u64, bool)]>>,
+}
+
+impl Doing {
+    /// Whether both touch something that one of them writes, if they are of different components.
+    pub fn conflicts(&self, other: &Doing) -> bool {
+        let (Some(own), Some(other)) = (&self.shares, &other.shares) else { return false };
+        own.iter().any(|(object, writes)| {
+            other
+                .iter()
+                .any(|(another, also_writes)| object == another && (*writes || *also_writes))
+        })
+    }
+
+    /// What it stands for where it is possible.
+    pub fn transition<M: Machine>(&self, machine: &mut M) -> Result<Transition, Error> {
+        let Some(process) = machine.process_with(self.process)? else {
+            let what = "something of a trace is not possible that should be";
+            return Err(Error::Internal(what.to_owned()));
+        };
+        Ok(Transition { process, alternative: self.alternative })
+    }
 }
 
 /// A machine along a run, with what components can tell of it.
@@ -136,13 +193,13 @@ pub(super) struct Led<'a, M> {
     pub machine: &'a mut M,
     pub parts: &'a Parts,
     pub marks: Marks,
-    pub doings: Vec<Doing>,
+    pub moves: Vec<Move>,
     shown: Shown,
 }
 
 /// A step that would be possible after some events of the run.
 pub(super) struct Would {
-    pub doing: Doing,
+    pub what: Move,
     pub label: Label,
     /// The name that its own component has for it; zero if it is internal.
     pub name: u64,
@@ -153,14 +210,14 @@ pub(super) struct Would {
 impl<'a, M: Machine> Led<'a, M> {
     pub fn new(machine: &'a mut M, parts: &'a Parts) -> Self {
         let shown = Shown::default();
-        Led { machine, parts, marks: Marks::default(), doings: Vec::new(), shown }
+        Led { machine, parts, marks: Marks::default(), moves: Vec::new(), shown }
     }
 
     /// Starts again.
     pub fn restart(&mut self, start: usize) -> Result<(), Error> {
         self.machine.restart(start)?;
         self.marks.truncate(0);
-        self.doings.clear();
+        self.moves.clear();
         Ok(())
     }
 
@@ -168,7 +225,7 @@ impl<'a, M: Machine> Led<'a, M> {
     pub fn go_back(&mut self, len: usize) -> Result<(), Error> {
         self.machine.go_back(len)?;
         self.marks.truncate(len);
-        self.doings.truncate(len);
+        self.moves.truncate(len);
         Ok(())
     }
 
@@ -176,7 +233,7 @@ impl<'a, M: Machine> Led<'a, M> {
     pub fn perform(&mut self, transition: Transition) -> Result<Performed, Error> {
         self.machine.shows(transition, &[], &mut self.shown)?;
         let performed = self.machine.perform(transition)?;
-        let event = self.doings.len();
+        let event = self.moves.len();
         let (machine, process) = (&*self.machine, transition.process);
         let giver = self.giver(process, performed.created_by, machine.needs(event));
         let label = self.parts.label(machine, process, &self.shown, performed.footprint, giver)?;
@@ -192,7 +249,7 @@ impl<'a, M: Machine> Led<'a, M> {
         if !is_told && !performed.failed {
             return Err(machine.cannot_be_parted(None));
         }
-        self.doings.push(Doing { transition, footprint: performed.footprint });
+        self.moves.push(Move { transition, footprint: performed.footprint });
         Ok(performed)
     }
 
@@ -216,9 +273,9 @@ impl<'a, M: Machine> Led<'a, M> {
         let (machine, process) = (&*self.machine, transition.process);
         let giver = self.giver(process, created_by, machine.needed());
         let label = self.parts.label(machine, process, &self.shown, footprint, giver)?;
-        let doing = Doing { transition, footprint };
+        let what = Move { transition, footprint };
         if label.all == 0 {
-            return Ok(Would { doing, label, name: 0, past: Vec::new() });
+            return Ok(Would { what, label, name: 0, past: Vec::new() });
         }
         let footprints = machine.footprints();
         let touch = Touch {
@@ -231,11 +288,12 @@ impl<'a, M: Machine> Led<'a, M> {
         let component = self.parts.of(machine, process);
         let (mark, past) = self.marks.mark_elsewhere(&touch, without, component, &label);
         let name = mark.names[0].1;
-        Ok(Would { doing, label, name, past })
+        Ok(Would { what, label, name, past })
     }
 
     /// The run, to be kept.
     pub fn trace(&self) -> Trace<Doing> {
-        self.marks.trace(self.doings.iter().copied())
+        let doing = |&what: &Move| self.parts.doing(&*self.machine, what);
+        self.marks.trace(self.moves.iter().map(doing))
     }
 }

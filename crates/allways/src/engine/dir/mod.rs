@@ -19,10 +19,17 @@
 //! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
+mod codec;
+mod crew;
 mod global;
+mod identity;
 mod interface;
+mod log;
 mod partial;
 pub(crate) mod stateful;
+mod task;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use super::budget::Budget;
@@ -37,8 +44,11 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
+use crew::Crew;
 use global::{Counts, Global};
 use interface::Parts;
+use log::{Header, Log};
+use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
 
 /// Runs the search.
@@ -69,12 +79,28 @@ pub(crate) fn search<N: Node>(
     }
     let nodes = machine.places();
     let parts = Parts::new(options.components.among(nodes)?, machine.groups());
-    let mut findings = match search_machine(&mut *machine, &parts, budget)? {
+    let log = match &options.resume {
+        None => None,
+        Some(path) => {
+            let title = options.title.as_deref().unwrap_or_default();
+            let fingerprint = identity::fingerprint(system, &space, title)?;
+            Some(Log::open(path, &header(fingerprint, options, &parts))?)
+        }
+    };
+    let make = || match Handlers::build(&space)? {
+        Built::Machine(machine) => Ok(*machine),
+        Built::Panicked(_) => Err(Error::Internal("a node panics while starting".to_owned())),
+    };
+    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
+    let mut findings = match search_machine(&mut *machine, &parts, budget, &help)? {
         Some(findings) => findings,
         None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
     };
-    findings.tally = Some(space.tally());
-    findings.constant = space.constant_reads();
+    // What was done in another process is not known to this one.
+    if log.as_ref().is_none_or(Log::is_new) {
+        findings.tally = Some(space.tally());
+        findings.constant = space.constant_reads();
+    }
     Ok(findings)
 }
 
@@ -84,8 +110,17 @@ pub(crate) fn search_together<S: Machines>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Findings, Error> {
-    let mut machine = system.make()?;
-    machine.divide()?;
+    if options.resume.is_some() {
+        let why = "a check of threads cannot be resumed yet: what it learns of who touches what is not written down";
+        return Err(Error::Options(why.to_owned()));
+    }
+    let make = || {
+        let mut machine = system.make()?;
+        machine.divide()?;
+        Ok(machine)
+    };
+    let mut machine = make()?;
+    let help = Help { make: &make, threads: options.thread_count().max(1), log: None };
     loop {
         let groups = machine.groups();
         let components = match options.components == Components::default() {
@@ -93,7 +128,7 @@ pub(crate) fn search_together<S: Machines>(
             false => options.components.clone(),
         };
         let parts = Parts::new(components.among(groups)?, groups);
-        let findings = search_machine(&mut machine, &parts, budget);
+        let findings = search_machine(&mut machine, &parts, budget, &help);
         // What was learnt on the way may be why it went wrong.
         if machine.is_stale() {
             continue;
@@ -104,11 +139,27 @@ pub(crate) fn search_together<S: Machines>(
     }
 }
 
+/// What a log must say to be one of this check.
+fn header(fingerprint: u64, options: &Options, parts: &Parts) -> Header {
+    let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
+    Header { fingerprint, options: format!("components {:?}, {depth} on depth", parts.groups) }
+}
+
+/// What helps to explore.
+struct Help<'h, M> {
+    /// Makes more machines of the same kind.
+    make: &'h (dyn Fn() -> Result<M, Error> + Sync),
+    /// How many threads there may be.
+    threads: usize,
+    log: Option<&'h Log>,
+}
+
 /// Explores a machine that is divided into components. `None` if it has to be done again, since something was learnt of who touches what.
 fn search_machine<M: Machine>(
     machine: &mut M,
     parts: &Parts,
     budget: &Budget,
+    help: &Help<'_, M>,
 ) -> Result<Option<Findings>, Error> {
     let mut verdict = Verdicts::new(machine);
     let mut bound: Option<Bound> = None;
@@ -117,11 +168,24 @@ fn search_machine<M: Machine>(
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let mut global = Global::new(machine, parts, budget, start, verdict);
+        let crew = Crew::new(help.log);
+        crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
+        let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
         global.counts = counts;
-        global.explore()?;
+        std::thread::scope(|scope| {
+            let (crew, mut called) = (&crew, false);
+            let explored = global.explore(&mut || {
+                if !std::mem::replace(&mut called, true) {
+                    for _ in 1..help.threads {
+                        scope.spawn(move || crew.work(help.make, parts, budget));
+                    }
+                }
+            });
+            crew.end();
+            explored
+        })?;
         if global.verdict.violation.is_none() && !global.is_stale {
-            Judge::new(&mut global).judge()?;
+            Judge::new(&mut global, help.threads).judge()?;
         }
         if global.is_stale && global.verdict.violation.is_none() {
             return Ok(None);
@@ -146,6 +210,7 @@ fn search_machine<M: Machine>(
     let statistics = Statistics {
         transitions: Some(counts.transitions),
         runs: Some(counts.local_traces),
+        resumed_runs: help.log.map(|_| counts.resumed_traces),
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),

@@ -16,10 +16,9 @@ use crate::error::Error;
 use crate::model::run_event::RunEvent;
 use crate::outcome::Cause;
 use crate::space::Costs;
-use crate::trace::skeleton::{Label, Name, Trace, mix};
+use crate::trace::skeleton::{Label, Name, Trace, mix, pair};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::hash_map::Entry;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a component could do that it has not done in the trace at hand: take a step that others can tell of, or stop early.
 pub(super) struct Branch {
@@ -29,7 +28,7 @@ pub(super) struct Branch {
     /// The names, for the component, of what happens before; if it stops, of all that it knows of.
     pub past: FxHashSet<Name>,
     /// A run in which it is so, and what of it.
-    pub trace: Rc<Trace<Doing>>,
+    pub trace: Arc<Trace<Doing>>,
     pub stays: Box<[bool]>,
 }
 
@@ -37,22 +36,32 @@ pub(super) struct Branch {
 pub(super) type Look = Box<[u32]>;
 
 /// A trace, and what of it.
-pub(super) type Part = (Rc<Trace<Doing>>, Box<[bool]>);
+pub(super) type Part = (Arc<Trace<Doing>>, Box<[bool]>);
 
 /// How a component may look after some of its own interface events, and a run in which it does.
-pub(super) type Looks = FxHashMap<u64, FxHashMap<Look, Part>>;
+pub(super) struct Seen {
+    /// The signature of these events.
+    pub own: u64,
+    pub look: Look,
+    /// A number for the look that is made of its content.
+    pub key: u64,
+    pub part: Part,
+}
 
-/// How a component may be at the end of a local trace, and a run in which it is so.
-pub(super) type Ends = FxHashMap<End, Part>;
-
-/// How a component is at the end of a local trace.
+/// How a component may be at the end of a local trace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct End {
+pub(super) struct Fate {
     pub look: Look,
     /// Whether only a bound on timers keeps it from going on.
     pub is_withheld: bool,
     /// What may be [wrong](Machine::ended) with that it goes on no more.
     pub trouble: u64,
+}
+
+/// How a component may be at the end of a local trace, and a run in which it is so.
+pub(super) struct End {
+    pub fate: Fate,
+    pub part: Part,
 }
 
 /// What came of the exploration of a component.
@@ -63,8 +72,9 @@ pub(super) struct Explored {
     pub traces: u64,
     /// Runs that end before that.
     pub others: u64,
-    pub looks: Looks,
-    pub ends: Ends,
+    /// In the order in which they were met.
+    pub looks: Vec<Seen>,
+    pub ends: Vec<End>,
 }
 
 /// See the module.
@@ -72,15 +82,19 @@ pub(super) struct Partial<'a, M> {
     led: Led<'a, M>,
     start: usize,
     component: u32,
-    told: Rc<Trace<Doing>>,
+    told: Arc<Trace<Doing>>,
     /// The names of the component's own interface events in the trace.
     allowed: FxHashSet<Name>,
     /// Which of them have happened.
     done: FxHashSet<Name>,
     /// Which events of the rest have, by their place in the trace; and which event of the run is which.
     repeated: Vec<bool>,
+    /// The processes of events of the rest, as far as they are known.
+    processes: Vec<Option<Process>>,
     places: Vec<Option<u32>>,
     known: FxHashSet<(Name, u64)>,
+    known_looks: FxHashMap<u64, FxHashSet<Look>>,
+    known_ends: FxHashSet<Fate>,
     /// For each event of the run, how the component looks after it, at one of its groups.
     seen: Vec<Option<(usize, Box<[u32]>)>>,
     initial: Look,
@@ -96,7 +110,7 @@ impl<'a, M: Machine> Partial<'a, M> {
         parts: &'a Parts,
         start: usize,
         component: u32,
-        told: Rc<Trace<Doing>>,
+        told: Arc<Trace<Doing>>,
     ) -> Self {
         let own = told.events.iter().filter(|event| event.mark.component == component);
         let allowed = own.filter_map(|event| event.mark.for_component(component)).collect();
@@ -112,9 +126,12 @@ impl<'a, M: Machine> Partial<'a, M> {
             told,
             allowed,
             done: FxHashSet::default(),
+            processes: vec![None; repeated.len()],
             repeated,
             places: Vec::new(),
             known: FxHashSet::default(),
+            known_looks: FxHashMap::default(),
+            known_ends: FxHashSet::default(),
             seen: Vec::new(),
             initial: [].into(),
             listed: Vec::new(),
@@ -140,6 +157,16 @@ impl<'a, M: Machine> Partial<'a, M> {
                     }
                 }
             })
+    }
+
+    /// The process of an event of the rest that is ready.
+    fn process_at(&mut self, place: usize) -> Result<Process, Error> {
+        if let Some(known) = self.processes[place] {
+            return Ok(known);
+        }
+        let process = self.told.events[place].what.transition(&mut *self.led.machine)?.process;
+        self.processes[place] = Some(process);
+        Ok(process)
     }
 
     /// Keeps those alternatives of a step that are wanted after the run without some events, and notes the others.
@@ -181,9 +208,13 @@ impl<'a, M: Machine> Partial<'a, M> {
         let past = would.past.iter().filter_map(name).collect();
         self.found.branches.push(Branch {
             component: self.component,
-            step: Some((would.doing, would.label, would.name)),
+            step: Some((
+                self.led.parts.doing(&*self.led.machine, would.what),
+                would.label,
+                would.name,
+            )),
             past,
-            trace: Rc::new(self.led.trace()),
+            trace: Arc::new(self.led.trace()),
             stays: (0..marks.len()).map(is_in).collect(),
         });
     }
@@ -197,17 +228,18 @@ impl<'a, M: Machine> Partial<'a, M> {
             self.found.others += 1;
             return Ok(());
         }
-        let all: Box<[bool]> = vec![true; self.led.doings.len()].into();
+        let all: Box<[bool]> = vec![true; self.led.moves.len()].into();
         if self.done.len() == self.allowed.len() {
             self.found.traces += 1;
             let look = self.look_now();
-            let mut end = End { look, is_withheld: false, trouble: 0 };
+            let mut fate = Fate { look, is_withheld: false, trouble: 0 };
             for &group in &self.led.parts.groups[self.component as usize] {
-                end.is_withheld |= self.led.machine.withholds(group);
-                end.trouble = end.trouble.wrapping_add(self.led.machine.ended(group)?);
+                fate.is_withheld |= self.led.machine.withholds(group);
+                fate.trouble = fate.trouble.wrapping_add(self.led.machine.ended(group)?);
             }
-            if let Entry::Vacant(vacant) = self.found.ends.entry(end) {
-                vacant.insert((Rc::new(self.led.trace()), all));
+            if self.known_ends.insert(fate.clone()) {
+                let part = (Arc::new(self.led.trace()), all);
+                self.found.ends.push(End { fate, part });
             }
             return Ok(());
         }
@@ -217,7 +249,7 @@ impl<'a, M: Machine> Partial<'a, M> {
         let past: FxHashSet<Name> = names.collect();
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
-            let trace = Rc::new(self.led.trace());
+            let trace = Arc::new(self.led.trace());
             self.found.branches.push(Branch { component, step: None, past, trace, stays: all });
         }
         Ok(())
@@ -237,12 +269,14 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
         let own = self.done.iter().copied().map(mix).fold(0, u64::wrapping_add);
         let look = self.look_now();
-        let is_new = self.found.looks.get(&own).is_none_or(|looks| !looks.contains_key(&look));
-        if is_new {
+        let known = self.known_looks.entry(own).or_default();
+        if !known.contains(&look) {
+            known.insert(look.clone());
             let own_events = self.led.marks.all.iter();
             let stays = own_events.map(|mark| mark.component == self.component).collect();
-            let trace = Rc::new(self.led.trace());
-            self.found.looks.entry(own).or_default().insert(look, (trace, stays));
+            let part = (Arc::new(self.led.trace()), stays);
+            let key = look_key(&*self.led.machine, &look);
+            self.found.looks.push(Seen { own, look, key, part });
         }
     }
 
@@ -255,8 +289,8 @@ impl<'a, M: Machine> Partial<'a, M> {
         let parts = self.led.parts;
         let groups = &parts.groups[self.component as usize];
         let mut chains: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
-        for (event, doing) in self.led.doings.iter().enumerate() {
-            let group = self.led.machine.group(doing.transition.process);
+        for (event, what) in self.led.moves.iter().enumerate() {
+            let group = self.led.machine.group(what.transition.process);
             if let Some(chain) = groups.iter().position(|&other| other == group) {
                 chains[chain].push(event);
             }
@@ -287,7 +321,7 @@ impl<'a, M: Machine> Partial<'a, M> {
     /// Notes how the component looks after so many events of each of its groups. The run is kept once, if it is.
     fn look_at(
         &mut self,
-        trace: &mut Option<Rc<Trace<Doing>>>,
+        trace: &mut Option<Arc<Trace<Doing>>>,
         chains: &[Vec<usize>],
         counts: &[usize],
     ) {
@@ -303,16 +337,30 @@ impl<'a, M: Machine> Partial<'a, M> {
                 }
             }
         }
-        let looks = self.found.looks.entry(own).or_default();
-        if let Entry::Vacant(vacant) = looks.entry(look) {
-            let trace = trace.get_or_insert_with(|| Rc::new(self.led.trace()));
+        let known = self.known_looks.entry(own).or_default();
+        if !known.contains(&look) {
+            known.insert(look.clone());
+            let trace = trace.get_or_insert_with(|| Arc::new(self.led.trace()));
             let mut stays = vec![false; trace.events.len()];
             for (chain, &count) in chains.iter().zip(counts) {
                 chain[..count].iter().for_each(|&event| stays[event] = true);
             }
-            vacant.insert((Rc::clone(trace), stays.into()));
+            let part = (Arc::clone(trace), stays.into());
+            let key = look_key(&*self.led.machine, &look);
+            self.found.looks.push(Seen { own, look, key, part });
         }
     }
+}
+
+/// A number for a look that is made of its content.
+pub(super) fn look_key<M: Machine>(machine: &M, look: &Look) -> u64 {
+    let readings = machine.readings();
+    let keys =
+        look.iter().enumerate().map(|(at, &view)| match readings[at % readings.len()].observer {
+            Some(_) => 0,
+            None => machine.view_key(view),
+        });
+    keys.fold(look.len() as u64, pair)
 }
 
 /// What a property sees of a place; nothing if it reads an observer.
@@ -367,8 +415,13 @@ impl<M: Machine> Machine for Partial<'_, M> {
         let mut listed = std::mem::take(&mut self.listed);
         self.led.machine.possible(&mut listed)?;
         into.clear();
-        let ready = (0..self.told.events.len()).filter(|&place| self.ready(place));
-        into.extend(ready.map(|place| self.told.events[place].what.transition));
+        for place in 0..self.told.events.len() {
+            if self.ready(place) {
+                let alternative = self.told.events[place].what.alternative;
+                let process = self.process_at(place)?;
+                into.push(Transition { process, alternative });
+            }
+        }
         let mut alternatives = Vec::new();
         let mut rest = &listed[..];
         while let Some(&Transition { process, .. }) = rest.first() {
@@ -443,7 +496,9 @@ impl<M: Machine> Machine for Partial<'_, M> {
             return Ok(performed);
         }
         let is_it = |&place: &usize| {
-            self.told.events[place].what.transition == transition && self.ready(place)
+            self.processes[place] == Some(transition.process)
+                && self.told.events[place].what.alternative == transition.alternative
+                && self.ready(place)
         };
         let Some(place) = (0..self.told.events.len()).find(is_it) else {
             let what = "the rest of the system was asked for something that is not in its trace";

@@ -9,7 +9,7 @@
 
 use super::global::{Global, Ran, own_name};
 use super::interface::Doing;
-use super::partial::{End, Look, Part};
+use super::partial::{End, Fate, Look, Part, Seen};
 use crate::engine::dpor::run_of;
 use crate::engine::goals::Sightings;
 use crate::engine::machine::{Machine, Reading};
@@ -19,7 +19,14 @@ use crate::model::property::PropertyKind;
 use crate::outcome::Run;
 use crate::trace::skeleton::{Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::rc::Rc;
+use std::sync::Arc;
+
+/// The cuts of so many skeletons are looked for at once, and by one thread if they are fewer than this.
+const AT_ONCE: usize = 4_096;
+const ALONE: usize = 64;
 
 /// What is known of the properties.
 pub(super) struct Verdicts {
@@ -144,10 +151,13 @@ pub(super) struct Judge<'g, 'a, M> {
     looked_at: FxHashSet<Box<[u32]>>,
     /// For a component, its local skeleton and how it ends: what may be wrong was looked at.
     troubles: FxHashSet<(u32, u64, u64)>,
+    /// What components have shown in the cuts that were looked at.
+    met: FxHashSet<Box<[u64]>>,
+    threads: usize,
 }
 
 impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
-    pub fn new(global: &'g mut Global<'a, M>) -> Self {
+    pub fn new(global: &'g mut Global<'a, M>, threads: usize) -> Self {
         Judge {
             global,
             sets: FxHashMap::default(),
@@ -155,6 +165,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             known_sets: FxHashMap::default(),
             looked_at: FxHashSet::default(),
             troubles: FxHashSet::default(),
+            met: FxHashSet::default(),
+            threads,
         }
     }
 
@@ -164,76 +176,84 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let reads_views =
             readings.iter().any(|it| it.observer.is_none() && it.kind != PropertyKind::NeverStuck);
         let forbids_ends = readings.iter().any(|it| it.kind == PropertyKind::NeverStuck);
-        for known in 0..self.global.known.len() {
-            if reads_views {
-                self.look_at_cuts(known)?;
+        let mut first = 0;
+        while first < self.global.known.len() {
+            let last = self.global.known.len().min(first + AT_ONCE);
+            let cuts = if reads_views { self.cuts(first..last) } else { Vec::new() };
+            if self.global.is_stopped() {
+                return Ok(());
             }
-            if self.global.bound.is_none() {
-                self.look_for_trouble(known)?;
-                if forbids_ends {
-                    self.look_at_ends(known)?;
+            let mut cuts = cuts.into_iter().peekable();
+            for known in first..last {
+                while let Some(cut) = cuts.next_if(|cut| cut.known == known) {
+                    self.look_at(&cut)?;
+                    if self.global.verdict.is_over() || self.global.is_over() {
+                        return Ok(());
+                    }
+                }
+                if self.global.bound.is_none() {
+                    self.look_for_trouble(known)?;
+                    if forbids_ends && !self.global.verdict.is_over() {
+                        self.look_at_ends(known)?;
+                    }
+                }
+                if self.global.verdict.is_over() || self.global.is_over() {
+                    return Ok(());
                 }
             }
-            if self.global.verdict.is_over() || self.global.is_over() {
-                break;
-            }
+            first = last;
         }
         Ok(())
     }
 
-    /// Looks at each consistent cut of a skeleton.
-    fn look_at_cuts(&mut self, known: usize) -> Result<(), Error> {
-        let trace = Rc::clone(&self.global.known[known].trace);
-        // The interface events, and of each those that happen before it.
-        let mut events: Vec<usize> = Vec::new();
-        let mut pasts: Vec<Vec<u64>> = Vec::new();
-        let words = trace.events.len() / 64 + 1;
-        for (place, event) in trace.events.iter().enumerate() {
-            let mut past = vec![0_u64; words];
-            for &before in &event.before {
-                let before = before as usize;
-                pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
-                if let Ok(number) = events.binary_search(&before) {
-                    past[number / 64] |= 1 << (number % 64);
-                }
-            }
-            pasts.push(past);
-            if event.mark.name != 0 {
-                events.push(place);
-            }
-        }
-        let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
-        let mut todo = vec![vec![0_u64; words]];
-        while let Some(cut) = todo.pop() {
-            let is_in = |number: usize| cut[number / 64] >> (number % 64) & 1 == 1;
-            let mut own = vec![0_u64; self.global.parts.len() as usize];
-            for (number, &place) in events.iter().enumerate() {
-                let event = &trace.events[place];
-                if !is_in(number) {
-                    let past = &pasts[place];
-                    if past.iter().zip(&cut).all(|(past, cut)| past & !cut == 0) {
-                        let mut more = cut.clone();
-                        more[number / 64] |= 1 << (number % 64);
-                        if met.insert(more.clone()) {
-                            todo.push(more);
-                        }
+    /// The consistent cuts of some skeletons in which components have shown what was in no cut before, in order. All threads look for them.
+    fn cuts(&mut self, knowns: Range<usize>) -> Vec<Cut> {
+        let Judge { global, met, threads, .. } = self;
+        let (components, before) = (global.parts.len() as usize, &*met);
+        let budget = global.budget;
+        let is_over = || budget.reached(0, 0).is_some();
+        let traces: Vec<(usize, Arc<Trace<Doing>>)> =
+            knowns.map(|known| (known, Arc::clone(&global.known[known].trace))).collect();
+        let some = |from: usize, step: usize| {
+            let mut cuts = Vec::new();
+            let mut met = FxHashSet::default();
+            for (known, trace) in traces.iter().skip(from).step_by(step) {
+                let mut add = |cut: Cut| {
+                    if !before.contains(&cut.own) && met.insert(cut.own.clone()) {
+                        cuts.push(cut);
                     }
-                } else if let Some(name) = own_name(event, event.mark.component) {
-                    let own = &mut own[event.mark.component as usize];
-                    *own = own.wrapping_add(mix(name));
-                }
+                };
+                cuts_of(*known, trace, components, &is_over, &mut add);
             }
-            self.look_at_cut(&trace, &own, &|place| {
-                events.binary_search(&place).is_ok_and(|number| !is_in(number))
-            })?;
-            if self.global.verdict.is_over() {
-                return Ok(());
+            cuts
+        };
+        let threads = if traces.len() < ALONE { 1 } else { *threads };
+        let mut cuts: Vec<Cut> = std::thread::scope(|scope| {
+            let some = &some;
+            let others: Vec<_> =
+                (1..threads).map(|from| scope.spawn(move || some(from, threads))).collect();
+            let mut cuts = some(0, threads);
+            for other in others {
+                cuts.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             }
-            if met.len().is_multiple_of(1 << 10) && self.global.is_over() {
-                return Ok(());
-            }
-        }
-        Ok(())
+            cuts
+        });
+        cuts.sort_by_key(|cut| cut.known);
+        cuts.retain(|cut| met.insert(cut.own.clone()));
+        cuts
+    }
+
+    /// Looks at a cut of a skeleton.
+    fn look_at(&mut self, cut: &Cut) -> Result<(), Error> {
+        let trace = Arc::clone(&self.global.known[cut.known].trace);
+        let out: Vec<usize> = (trace.events.iter().enumerate())
+            .filter(|(_, event)| event.mark.name != 0)
+            .map(|(place, _)| place)
+            .enumerate()
+            .filter(|(number, _)| cut.events[number / 64] >> (number % 64) & 1 == 0)
+            .map(|(_, place)| place)
+            .collect();
+        self.look_at_cut(&trace, &cut.own, &|place| out.binary_search(&place).is_ok())
     }
 
     /// Whether a component has anything that properties see. The network, if it is one, has not.
@@ -250,12 +270,15 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         }
         let readings = self.global.verdict.readings.len();
         let looks = self.global.looks[component as usize].get(&own);
-        let view = |look: &Look| look.chunks(readings).map(|views| views[property]).collect();
-        let mut all: Vec<Look> = looks.into_iter().flat_map(|it| it.keys()).map(view).collect();
+        let view = |seen: &Seen| seen.look.chunks(readings).map(|it| it[property]).collect();
+        let mut all: Vec<Look> = looks.into_iter().flatten().map(view).collect();
         if !self.has_views(component) {
             all.push(Look::default());
         }
-        all.sort_unstable();
+        // In an order that does not depend on who came first to what.
+        let ranks = &self.global.ranks;
+        let rank = |view: &u32| ranks.get(view).copied();
+        all.sort_by_cached_key(|look| look.iter().map(rank).collect::<Vec<_>>());
         all.dedup();
         let all: Rc<[Look]> = all.into();
         let next = self.all_sets.len() as u32;
@@ -269,7 +292,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
 
     fn look_at_cut(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         own: &[u64],
         is_out: &dyn Fn(usize) -> bool,
     ) -> Result<(), Error> {
@@ -335,7 +358,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// A run to a cut of a trace, in which a property sees components so.
     fn run_to(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         own: &[u64],
         is_out: &dyn Fn(usize) -> bool,
         property: usize,
@@ -346,7 +369,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let mut parts: Vec<Part> = Vec::new();
         for (component, own) in own.iter().enumerate() {
             if !self.has_views(component as u32) {
-                parts.push((Rc::clone(trace), stays.clone().into()));
+                parts.push((Arc::clone(trace), stays.clone().into()));
                 continue;
             }
             let fits = |look: &&Look| {
@@ -354,8 +377,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 seen.eq(views[component].iter().copied())
             };
             let looks = self.global.looks[component].get(own);
-            let part = looks.and_then(|it| it.iter().find(|(look, _)| fits(look)));
-            parts.push(part.map(|(_, part)| part.clone()).ok_or_else(lost)?);
+            let seen = looks.and_then(|it| it.iter().find(|seen| fits(&&seen.look)));
+            parts.push(seen.map(|seen| seen.part.clone()).ok_or_else(lost)?);
         }
         self.perform(trace, stays, &parts)
     }
@@ -363,17 +386,17 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// A run put together from what stays of a trace and a part for each component.
     fn perform(
         &mut self,
-        trace: &Rc<Trace<Doing>>,
+        trace: &Arc<Trace<Doing>>,
         mut stays: Vec<bool>,
         parts: &[Part],
     ) -> Result<Run, Error> {
-        let mut trace = Rc::clone(trace);
+        let mut trace = Arc::clone(trace);
         for (component, (other, other_stays)) in parts.iter().enumerate() {
             let doings = trace.with(&stays, component as u32, other, other_stays);
             let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
             let Ran::Whole(next) = ran else { return Err(lost()) };
             stays = vec![true; next.events.len()];
-            trace = Rc::new(next);
+            trace = Arc::new(next);
         }
         let len = self.global.machine.len();
         run_of(&mut *self.global.machine, 0..len)
@@ -383,28 +406,18 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     /// what others have shown to it, and the same goes for what is wrong with it: with what others of the same skeleton end makes no difference.
     fn look_for_trouble(&mut self, known: usize) -> Result<(), Error> {
         let locals = self.global.known[known].locals.clone();
-        let ends = |global: &Global<'a, M>, component: usize| -> Vec<(End, Part)> {
-            let local = global.locals.get(&(component as u32, locals[component]));
-            let all = local.into_iter().flat_map(|local| local.ends.iter());
-            let mut all: Vec<_> = all.map(|(end, part)| (end.clone(), part.clone())).collect();
-            all.sort_by(|(a, _), (b, _)| a.cmp(b));
-            all
+        let is_wrong = |(component, &local): (usize, &u64)| {
+            let local = self.global.locals.get(&(component as u32, local));
+            local.is_some_and(|local| local.ends.iter().any(|end| end.fate.trouble != 0))
         };
-        let is_wrong = |component: usize| {
-            let local = self.global.locals.get(&(component as u32, locals[component]));
-            local.is_some_and(|local| local.ends.keys().any(|end| end.trouble != 0))
-        };
-        if !(0..locals.len()).any(is_wrong) {
+        if !locals.iter().enumerate().any(is_wrong) {
             return Ok(());
         }
-        let all: Vec<_> = (0..locals.len()).map(|component| ends(self.global, component)).collect();
-        if all.iter().any(Vec::is_empty) {
-            return Ok(());
-        }
-        let trace = Rc::clone(&self.global.known[known].trace);
+        let Some(all) = self.ends(known) else { return Ok(()) };
+        let trace = Arc::clone(&self.global.known[known].trace);
         for (component, ends) in all.iter().enumerate() {
-            for (end, part) in ends.iter().filter(|(end, _)| end.trouble != 0) {
-                let key = (component as u32, locals[component], end.trouble);
+            for (fate, part) in ends.iter().filter(|(fate, _)| fate.trouble != 0) {
+                let key = (component as u32, locals[component], fate.trouble);
                 if !self.troubles.insert(key) {
                     continue;
                 }
@@ -422,26 +435,28 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         Ok(())
     }
 
+    /// How each component may end with a skeleton; `None` if one of them does not.
+    fn ends(&self, known: usize) -> Option<Vec<Vec<(Fate, Part)>>> {
+        let locals = self.global.known[known].locals.iter().enumerate();
+        let ends = locals.map(|(component, &local)| {
+            let local = self.global.locals.get(&(component as u32, local))?;
+            let end = |end: &End| (end.fate.clone(), end.part.clone());
+            let all: Vec<_> = local.ends.iter().map(end).collect();
+            (!all.is_empty()).then_some(all)
+        });
+        ends.collect()
+    }
+
     /// Looks at how the traces of a skeleton may end.
     fn look_at_ends(&mut self, known: usize) -> Result<(), Error> {
-        let mut ends: Vec<Vec<(End, Part)>> = Vec::new();
-        for (component, &local) in self.global.known[known].locals.iter().enumerate() {
-            let local = self.global.locals.get(&(component as u32, local));
-            let all = local.into_iter().flat_map(|local| local.ends.iter());
-            let mut all: Vec<_> = all.map(|(end, part)| (end.clone(), part.clone())).collect();
-            all.sort_by(|(a, _), (b, _)| a.cmp(b));
-            if all.is_empty() {
-                return Ok(());
-            }
-            ends.push(all);
-        }
-        let trace = Rc::clone(&self.global.known[known].trace);
+        let Some(ends) = self.ends(known) else { return Ok(()) };
+        let trace = Arc::clone(&self.global.known[known].trace);
         let readings = self.global.verdict.readings.len();
         let mut chosen = vec![0; ends.len()];
         loop {
-            let here: Vec<&(End, Part)> =
+            let here: Vec<&(Fate, Part)> =
                 ends.iter().zip(&chosen).map(|(ends, &chosen)| &ends[chosen]).collect();
-            if here.iter().any(|(end, _)| end.is_withheld) {
+            if here.iter().any(|(fate, _)| fate.is_withheld) {
                 self.global.verdict.terminal.withheld += 1;
             } else {
                 self.global.verdict.terminal.judged += 1;
@@ -453,8 +468,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                     let reads = match observer {
                         Some(observer) => vec![self.global.known[known].observed[observer]],
                         None => {
-                            let view = |(end, _): &&(End, Part)| -> Look {
-                                end.look.chunks(readings).map(|views| views[property]).collect()
+                            let view = |(fate, _): &&(Fate, Part)| -> Look {
+                                fate.look.chunks(readings).map(|views| views[property]).collect()
                             };
                             let views: Vec<Look> = here.iter().map(view).collect();
                             self.reads(&views.iter().collect::<Vec<_>>())
@@ -475,6 +490,74 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// A consistent cut of a skeleton.
+struct Cut {
+    known: usize,
+    /// For each component, the signature of its own interface events in it.
+    own: Box<[u64]>,
+    /// Its interface events, as a set of bits.
+    events: Vec<u64>,
+}
+
+/// All consistent cuts of a skeleton, unless a bound is reached.
+fn cuts_of(
+    known: usize,
+    trace: &Trace<Doing>,
+    components: usize,
+    is_over: &dyn Fn() -> bool,
+    add: &mut dyn FnMut(Cut),
+) {
+    // The interface events, and of each those that happen before it.
+    let mut events: Vec<(usize, u64)> = Vec::new();
+    let mut pasts: Vec<Vec<u64>> = Vec::new();
+    let mut numbers: Vec<Option<usize>> = Vec::new();
+    let words = trace.events.len() / 64 + 1;
+    for event in &trace.events {
+        let mut past = vec![0_u64; words];
+        for &before in &event.before {
+            let before = before as usize;
+            pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
+            if let Some(number) = numbers[before] {
+                past[number / 64] |= 1 << (number % 64);
+            }
+        }
+        pasts.push(past);
+        let component = event.mark.component;
+        let is_interface = event.mark.name != 0;
+        numbers.push(is_interface.then_some(events.len()));
+        if is_interface {
+            let name = own_name(event, component).map_or(0, mix);
+            events.push((component as usize, name));
+        }
+    }
+    let of: Vec<&Vec<u64>> =
+        pasts.iter().zip(&numbers).filter(|(_, it)| it.is_some()).map(|(past, _)| past).collect();
+    let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
+    let mut todo = vec![(vec![0_u64; words], vec![0_u64; components].into_boxed_slice())];
+    while let Some((cut, own)) = todo.pop() {
+        for (number, &(component, name)) in events.iter().enumerate() {
+            if cut[number / 64] >> (number % 64) & 1 == 1
+                || of[number].iter().zip(&cut).any(|(past, cut)| past & !cut != 0)
+            {
+                continue;
+            }
+            let mut more = cut.clone();
+            more[number / 64] |= 1 << (number % 64);
+            if met.contains(&more) {
+                continue;
+            }
+            met.insert(more.clone());
+            if met.len().is_multiple_of(1 << 10) && is_over() {
+                return;
+            }
+            let mut own = own.clone();
+            own[component] = own[component].wrapping_add(name);
+            todo.push((more, own));
+        }
+        add(Cut { known, own, events: cut });
     }
 }
 

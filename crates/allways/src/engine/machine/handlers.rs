@@ -47,6 +47,19 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// A number for it.
+    pub fn number(self) -> u64 {
+        match self {
+            Kind::Deliver => 1,
+            Kind::Inside => 2,
+            Kind::Keep => 3,
+            Kind::Lose => 4,
+            Kind::Crash => 5,
+            Kind::Heal => 6,
+            Kind::Partition => 7,
+        }
+    }
+
     pub fn is_fault(self) -> bool {
         matches!(self, Kind::Crash | Kind::Lose | Kind::Partition)
     }
@@ -116,6 +129,11 @@ pub(crate) struct Handlers<'s> {
     /// The lanes of calls that other calls release.
     pub(super) of_call: FxHashMap<(EventId, u32), u32>,
     pub(super) doers: Vec<Doer>,
+    /// The key of each process, and the process with each key.
+    pub(super) keys: Vec<u64>,
+    pub(super) with_key: FxHashMap<u64, Process>,
+    /// The keys of what observers see; zero if it was not asked for.
+    pub(super) feed_keys: Vec<u64>,
     pub(super) crashes: Vec<Process>,
     pub(super) partitions: Vec<Process>,
     pub(super) heal: Process,
@@ -174,6 +192,9 @@ impl<'s> Handlers<'s> {
             of_event: vec![Vec::new(); layout.nodes],
             of_call: FxHashMap::default(),
             doers: Vec::new(),
+            keys: Vec::new(),
+            with_key: FxHashMap::default(),
+            feed_keys: Vec::new(),
             crashes: Vec::new(),
             partitions: Vec::new(),
             heal: NONE,
@@ -292,6 +313,27 @@ impl Machine for Handlers<'_> {
         self.reach_of(process)
     }
 
+    fn process_key(&self, process: Process) -> u64 {
+        self.keys[process as usize]
+    }
+
+    fn process_with(&mut self, key: u64) -> Result<Option<Process>, Error> {
+        if !self.with_key.contains_key(&key) {
+            // What happens inside a node is met when it is listed.
+            let mut listed = std::mem::take(&mut self.listed);
+            self.list_possible(&mut listed)?;
+            self.listed = listed;
+        }
+        Ok(self.with_key.get(&key).copied())
+    }
+
+    fn object_key(&self, object: Object) -> u64 {
+        match object.checked_sub(self.object(Shared::First)) {
+            Some(lane) => self.keys[self.lanes.all[lane as usize].deliver as usize],
+            None => u64::from(object),
+        }
+    }
+
     fn groups(&self) -> usize {
         // The network is one more, if it does something by itself.
         self.layout.nodes + usize::from(self.has_partitions())
@@ -335,6 +377,10 @@ impl Machine for Handlers<'_> {
     fn view(&mut self, property: usize, place: usize) -> u32 {
         let state = self.states[place];
         self.memo.views_at(place, state)[property]
+    }
+
+    fn view_key(&self, view: u32) -> u64 {
+        self.memo.space.view_key(view)
     }
 
     fn observed(&self, observer: usize) -> u32 {

@@ -258,6 +258,22 @@ pub trait Machine {
         0
     }
 
+    /// A number for a process that is made of what it is, and not of when it was met: the same to all machines that are made for a system,
+    /// in whatever order they explore, also in another process of the operating system.
+    fn process_key(&self, process: Process) -> u64 {
+        u64::from(process)
+    }
+
+    /// The process with this [key](Machine::process_key), if it can take a step now.
+    fn process_with(&mut self, key: u64) -> Result<Option<Process>, Error> {
+        Ok(Process::try_from(key).ok())
+    }
+
+    /// A number of the same kind for an object that processes of several groups touch.
+    fn object_key(&self, object: Object) -> u64 {
+        u64::from(object)
+    }
+
     /// How many groups there are that processes belong to: nodes, for instance. Components are made of groups.
     fn groups(&self) -> usize {
         1
@@ -360,6 +376,11 @@ pub trait Machine {
 
     /// What a property sees at a place now.
     fn view(&mut self, property: usize, place: usize) -> u32;
+
+    /// A number for a view that is made of its content: see [`Machine::process_key`].
+    fn view_key(&self, view: u32) -> u64 {
+        u64::from(view)
+    }
 
     /// The state that an observer is in now.
     fn observed(&self, observer: usize) -> u32;

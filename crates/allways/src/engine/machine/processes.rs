@@ -30,7 +30,7 @@ impl Handlers<'_> {
         }
         if self.layout.network == NetworkKind::Ordered {
             for pair in 0..nodes * nodes {
-                self.add_lane(pair % nodes, Some(pair / nodes), true, NONE);
+                self.add_lane(pair % nodes, Some(pair / nodes), true, NONE, None);
             }
         }
     }
@@ -44,8 +44,20 @@ impl Handlers<'_> {
         self.budgets.drops > 0 || self.budgets.duplications > 0
     }
 
-    fn add_lane(&mut self, node: u32, from: Option<u32>, is_consumed: bool, event: u32) -> u32 {
+    /// `released` says which node releases the calls that go through it, and which calls came before.
+    fn add_lane(
+        &mut self,
+        node: u32,
+        from: Option<u32>,
+        is_consumed: bool,
+        event: u32,
+        released: Option<(u32, u64)>,
+    ) -> u32 {
         let lane = self.lanes.add(node, from, is_consumed);
+        if let Some((releaser, origin)) = released {
+            let known = &mut self.lanes.all[lane as usize];
+            (known.creator, known.origin) = (Some(releaser), origin);
+        }
         let deliver = self.add_doer(Kind::Deliver, node, lane, event);
         self.lanes.all[lane as usize].deliver = deliver;
         if from.is_some() && self.budgets.duplications > 0 {
@@ -81,8 +93,31 @@ impl Handlers<'_> {
         let quiet = self.footprints.intern(&writes, &reads);
         writes.push(self.object(Shared::Observers));
         let touches = [quiet, self.footprints.intern(&writes, &reads)];
+        let process = self.doers.len() as Process;
+        let key = self.key_of(kind, node, lane, event);
         self.doers.push(Doer { kind, node, lane, event, touches, stamp: 0 });
-        self.doers.len() as Process - 1
+        self.keys.push(key);
+        self.with_key.insert(key, process);
+        process
+    }
+
+    /// A number for a process, made of what it is.
+    fn key_of(&mut self, kind: Kind, node: u32, lane: u32, event: u32) -> u64 {
+        let what = match (kind, lane) {
+            (Kind::Crash | Kind::Heal, _) => 0,
+            (Kind::Partition, _) => u64::from(event),
+            (_, NONE) => self.memo.event(event).key,
+            (_, lane) => {
+                let known = &self.lanes.all[lane as usize];
+                let (from, to) = (known.from.unwrap_or(NONE), known.node);
+                let ends = pair(u64::from(from), u64::from(to));
+                match event {
+                    NONE => ends,
+                    event => pair(ends, pair(known.origin, self.memo.event(event).key)),
+                }
+            }
+        };
+        pair(pair(kind.number(), u64::from(node)), what)
     }
 
     pub(super) fn object(&self, shared: Shared) -> Object {
@@ -113,11 +148,10 @@ impl Handlers<'_> {
             if let Some(&lane) = self.of_call.get(&(event, released_by)) {
                 return lane;
             }
-            let lane = self.add_lane(node, None, true, event);
             let Lane { node: releaser, origin, deliver, .. } = self.lanes.all[released_by as usize];
-            let before = self.memo.space.event(self.doers[deliver as usize].event).key;
-            let known = &mut self.lanes.all[lane as usize];
-            (known.creator, known.origin) = (Some(releaser), pair(before, origin));
+            let before = self.memo.event(self.doers[deliver as usize].event).key;
+            let released = Some((releaser, pair(before, origin)));
+            let lane = self.add_lane(node, None, true, event, released);
             self.of_call.insert((event, released_by), lane);
             return lane;
         }
@@ -129,7 +163,8 @@ impl Handlers<'_> {
             return known;
         }
         let from = info.is_message().then_some(u32::from(info.from));
-        let lane = self.add_lane(node, from, info.is_consumed(self.layout.network), event);
+        let is_consumed = info.is_consumed(self.layout.network);
+        let lane = self.add_lane(node, from, is_consumed, event, None);
         *self.of_event(event) = lane;
         lane
     }

@@ -5,7 +5,8 @@ use super::lanes::{Item, NONE};
 use super::{Object, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::model::network::NetworkKind;
-use crate::space::StepEnd;
+use crate::space::FeedId;
+use crate::space::memo::{FIRST, flag};
 use crate::trace::skeleton::{mix, pair};
 
 impl Handlers<'_> {
@@ -51,18 +52,12 @@ impl Handlers<'_> {
             event = item.event;
         }
         let kind = match doer.kind {
-            Kind::Deliver => 1,
-            Kind::Inside => 2,
-            Kind::Keep => 3,
-            Kind::Lose => 4,
-            Kind::Crash => 5,
-            Kind::Heal => 6,
-            Kind::Partition => 7 + u64::from(doer.event),
+            Kind::Partition => Kind::Partition.number() + u64::from(doer.event),
+            kind => kind.number(),
         };
-        let space = self.memo.space;
         into.taken = match doer.lane {
             NONE => 0,
-            _ => pair(kind, space.event(event).key),
+            _ => pair(kind, self.memo.event(event).key),
         };
         // Losses are no steps of the node, so which of them it is must be told.
         into.shared = pair(kind, into.taken);
@@ -70,16 +65,23 @@ impl Handlers<'_> {
             return Ok(());
         }
         let state = place.state.unwrap_or(self.states[doer.node as usize]);
-        let steps = space.steps(state, event)?;
-        let step = steps.get(transition.alternative as usize).map(|step| &step.end);
-        let Some(StepEnd::Next(next)) = step else {
+        let first = self.memo.code_at(state, event)?;
+        if first < FIRST || transition.alternative >= self.memo.results(first) {
+            let what = "a result of a step was to be shown that it does not have";
+            return Err(Error::Internal(what.to_owned()));
+        }
+        let step = *self.memo.step(first + transition.alternative);
+        if step.flags & flag::PANIC != 0 {
             // What fails shows nothing, and nothing comes after it.
             return Ok(());
-        };
-        into.shared = pair(kind, u64::from(next.feed));
+        }
+        into.shared = pair(kind, self.feed_key(step.feed));
         let is_ordered = self.layout.network == NetworkKind::Ordered;
-        let mut lanes = Vec::with_capacity(next.sends.len());
-        for &send in &next.sends {
+        let count = self.memo.sends(&step).len();
+        let mut lanes = std::mem::take(&mut self.sorted);
+        lanes.clear();
+        for index in 0..count {
+            let send = self.memo.sends(&step)[index];
             let lane = self.lane_of(send, doer.lane);
             let before = lanes.iter().filter(|&&other| other == lane).count() as u64;
             // Which of those in a lane it is can be told: where the network keeps their order, and also where they are all the same.
@@ -89,13 +91,29 @@ impl Handlers<'_> {
             );
             lanes.push(lane);
             let to = self.layout.event_node(send) as u32;
-            into.to.push((to, pair(place, mix(space.event(send).key))));
+            into.to.push((to, pair(place, mix(self.memo.event(send).key))));
         }
+        self.sorted = lanes;
         // Where the network keeps no order, nobody can tell it.
         if !is_ordered {
             into.to.sort_unstable();
         }
         Ok(())
+    }
+
+    /// What observers see, by content.
+    fn feed_key(&mut self, feed: FeedId) -> u64 {
+        let at = feed as usize;
+        if feed == 0 {
+            return 0;
+        }
+        if self.feed_keys.len() <= at {
+            self.feed_keys.resize(at + 1, 0);
+        }
+        if self.feed_keys[at] == 0 {
+            self.feed_keys[at] = self.memo.space.feed_key(feed);
+        }
+        self.feed_keys[at]
     }
 
     /// How many were put into a lane, without some events of the run.

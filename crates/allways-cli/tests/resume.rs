@@ -1,0 +1,199 @@
+//! `--resume`: a check that is killed, at whatever moment, goes on where it was.
+#![cfg(unix)]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// So often the process is killed.
+const KILLS: u32 = 20;
+
+/// Takes some seconds, and ends.
+const SYSTEM: &[&str] = if cfg!(debug_assertions) {
+    &["pastry", "--set", "nodes=2", "--set", "timeouts=2"]
+} else {
+    &["chord", "--set", "fingers=1"]
+};
+
+/// A directory of its own, which is removed in the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let place = std::env::temp_dir().join(format!("allways-{}-{name}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        Place(place)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.0.join("log")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn check(args: &[&str], log: Option<&Path>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_allways"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ALLWAYS_") {
+            command.env_remove(name);
+        }
+    }
+    command.arg("check").args(args).stdin(Stdio::null());
+    // No test waits for ever, whatever is broken.
+    command.args(["--threads", "2", "--max-seconds", "100"]);
+    if let Some(log) = log {
+        command.arg("--resume").arg(log);
+    }
+    command
+}
+
+fn dir(log: Option<&Path>) -> Command {
+    check(&[SYSTEM, &["--engine", "dir", "--json"]].concat(), log)
+}
+
+fn outcome(command: &mut Command) -> Value {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let err = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(0), "{err}");
+    serde_json::from_slice(&stdout).unwrap()
+}
+
+/// What must be the same, whatever happened on the way.
+fn lasting(outcome: &Value) -> Value {
+    let mut outcome = outcome.clone();
+    let all = outcome.as_object_mut().unwrap();
+    // How long it took, what user code did in the last process alone, and what is known from that.
+    let passing = [
+        "elapsed_ms",
+        "peak_memory_bytes",
+        "resumed_runs",
+        "handler_executions",
+        "local_states",
+        "coverage",
+        "warnings",
+    ];
+    passing.iter().for_each(|what| assert!(all.remove(*what).is_some(), "{what}"));
+    outcome
+}
+
+/// Where the records of a log end, the beginning first, as far as they are whole.
+fn ends(log: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut at = 16;
+    while let Some(head) = log.get(at..at + 12) {
+        let len = u32::from_le_bytes(head[..4].try_into().unwrap()) as usize;
+        at += 12 + len;
+        if at > log.len() {
+            break;
+        }
+        ends.push(at);
+    }
+    ends
+}
+
+fn kill(child: &mut Child) {
+    // SIGKILL: nobody gets to tidy up.
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn killed_at_random_moments_nothing_is_lost() {
+    let place = Place::new("killed");
+    let began = Instant::now();
+    let expected = outcome(&mut dir(None));
+    let whole = began.elapsed();
+    assert_eq!(expected["complete"], true);
+    assert_eq!(expected["resumed_runs"], Value::Null);
+    let mut random = 0x9E37_79B9_u64;
+    let mut log = Vec::new();
+    let mut grown = 0;
+    for _ in 0..KILLS {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let mut child = dir(Some(&place.log())).stdout(Stdio::null()).spawn().unwrap();
+        // All of them together take about as long as the check does.
+        let share = (random >> 40) as f64 / (1_u64 << 24) as f64;
+        std::thread::sleep(whole.mul_f64(2.0 * share / f64::from(KILLS)));
+        kill(&mut child);
+        let next = fs::read(place.log()).unwrap_or_default();
+        // What was there is there, and only what was torn was written again.
+        let kept = ends(&log).last().copied().unwrap_or(0);
+        assert!(next.starts_with(&log[..kept]));
+        grown += u32::from(ends(&next).len() > ends(&log).len());
+        log = next;
+    }
+    assert!(grown >= 3, "it was killed in the midst of things {grown} times");
+    let records = ends(&log).len().saturating_sub(1) as u64;
+    let copy = place.0.join("copy");
+    fs::copy(place.log(), &copy).unwrap();
+    let last = outcome(&mut dir(Some(&place.log())));
+    assert_eq!(lasting(&last), lasting(&expected));
+    // Each component was explored by itself once for each of its local skeletons, in whatever process.
+    let all = ends(&fs::read(place.log()).unwrap()).len() as u64 - 1;
+    assert_eq!(Value::from(all), expected["local_skeletons"]);
+    assert!(0 < records && records <= all);
+    let resumed = last["resumed_runs"].as_u64().unwrap();
+    assert!(resumed > 0 && resumed <= last["runs"].as_u64().unwrap());
+    // Going on twice from one log is the same, and from that of a check that has ended nothing is explored.
+    let again = outcome(&mut dir(Some(&copy)));
+    assert_eq!(
+        (lasting(&again), &again["resumed_runs"]),
+        (lasting(&expected), &last["resumed_runs"])
+    );
+    let ended = outcome(&mut dir(Some(&place.log())));
+    assert_eq!((lasting(&ended), &ended["resumed_runs"]), (lasting(&expected), &expected["runs"]));
+}
+
+/// The sentence that a check is refused with.
+fn refused(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let err = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), stdout.is_empty()), (Some(2), true), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    err
+}
+
+#[test]
+fn a_log_is_of_one_check() {
+    let place = Place::new("refused");
+    let log = place.log();
+    let small = ["accumulator", "--engine", "dir"];
+    assert!(check(&small, Some(&log)).output().unwrap().status.success());
+    let whole = fs::read(&log).unwrap();
+    let other = |args: &[&str]| refused(&mut check(&[&small, args].concat(), Some(&log)));
+    assert!(other(&["--set", "numbers=3"]).contains("is of another system"));
+    assert!(other(&["--components", "0,1"]).contains("is of a check with other options"));
+    assert!(other(&["--max-depth", "9"]).contains("is of a check with other options"));
+    assert!(other(&["--stateful"]).contains("if it is stateful"));
+    for engine in ["global", "dpor", "lmc", "walk", "auto"] {
+        let why = refused(&mut check(&["accumulator", "--engine", engine], Some(&log)));
+        assert!(why.contains("going on from a log (resume) is for engine dir only"), "{why}");
+    }
+    assert_eq!(fs::read(&log).unwrap(), whole);
+    fs::write(&log, "a shopping list: bread, cheese, and a model checker").unwrap();
+    assert!(refused(&mut check(&small, Some(&log))).contains("is no log of a check"));
+    let nowhere = place.0.join("none").join("log");
+    assert!(refused(&mut check(&small, Some(&nowhere))).contains("cannot be opened"));
+}
+
+#[test]
+fn a_log_is_for_one_process_at_a_time() {
+    let place = Place::new("locked");
+    let endless = ["chord", "--set", "nodes=5", "--engine", "dir"];
+    let mut child = check(&endless, Some(&place.log())).stdout(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while fs::metadata(place.log()).map_or(0, |it| it.len()) < 200 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let why = refused(&mut check(&endless, Some(&place.log())));
+    kill(&mut child);
+    assert!(why.contains("is in use by another check"), "{why}");
+}

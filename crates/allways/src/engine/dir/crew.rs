@@ -1,0 +1,176 @@
+//! Those who perform tasks: the global explorer itself, and a thread with a machine of its own for each further core.
+//!
+//! Tasks wait in the order in which they were given, and whoever is free takes the first. The global explorer wants the results in the same order. If the next one is not there, it performs what waits
+//! rather than wait itself. What comes of a task depends on nothing but the task, so the
+//! global explorer does the same things in the same order however many there are, and so do its counts and its verdict come out; only the time differs. What goes wrong in a
+//! task goes wrong when its turn comes.
+//!
+//! Where there is a [log](super::log), each result is written down by whoever has it, as soon as it is there: not when its turn comes.
+
+use super::interface::Parts;
+use super::log::Log;
+use super::task::{Done, Task};
+use crate::engine::budget::Budget;
+use crate::engine::machine::Machine;
+use crate::engine::panicked;
+use crate::error::Error;
+use crate::model::step::guarded;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// After so many runs, and with so many tasks that wait, others are called.
+const RUNS_ALONE: u64 = 64;
+const TASKS_ALONE: usize = 2;
+
+/// So often the one who waits looks at the clock.
+const A_WHILE: Duration = Duration::from_millis(20);
+
+/// See the module.
+pub(super) struct Crew<'l> {
+    board: Mutex<Board>,
+    /// Something was put on the board.
+    changed: Condvar,
+    /// The runs of all.
+    pub runs: AtomicU64,
+    /// How many results nobody has taken yet.
+    pub ahead: AtomicUsize,
+    over: Arc<AtomicBool>,
+    log: Option<&'l Log>,
+}
+
+#[derive(Default)]
+struct Board {
+    waiting: VecDeque<(u64, Arc<Task>)>,
+    given: u64,
+    results: FxHashMap<u64, Result<Done, Error>>,
+}
+
+impl<'l> Crew<'l> {
+    pub fn new(log: Option<&'l Log>) -> Self {
+        Crew {
+            board: Mutex::default(),
+            changed: Condvar::new(),
+            runs: AtomicU64::new(0),
+            ahead: AtomicUsize::new(0),
+            over: Arc::default(),
+            log,
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a task; it is known by a number.
+    pub fn give(&self, task: Arc<Task>) -> u64 {
+        let mut board = self.board();
+        let number = board.given;
+        board.given += 1;
+        board.waiting.push_back((number, task));
+        drop(board);
+        self.changed.notify_one();
+        number
+    }
+
+    /// Whether it is worth while to have others.
+    pub fn wants_others(&self) -> bool {
+        self.runs.load(Relaxed) >= RUNS_ALONE && self.board().waiting.len() >= TASKS_ALONE
+    }
+
+    /// What came of a task, if that is there; otherwise another task, or this one, to be performed meanwhile. Neither if somebody is at it and nothing waits: that
+    /// takes a while.
+    pub fn result(&self, number: u64) -> Next {
+        let mut board = self.board();
+        if let Some(result) = board.results.remove(&number) {
+            self.ahead.store(board.results.len(), Relaxed);
+            return Next::Result(result);
+        }
+        if let Some((number, task)) = board.waiting.pop_front() {
+            return Next::Task(number, task);
+        }
+        drop(self.changed.wait_timeout(board, A_WHILE));
+        Next::Wait
+    }
+
+    /// Performs a task.
+    pub fn perform<M: Machine>(
+        &self,
+        task: &Task,
+        machine: &mut M,
+        parts: &Parts,
+        budget: &Budget,
+    ) -> Result<Done, Error> {
+        let done = task.perform(machine, parts, budget, &self.runs)?;
+        if let Some(log) = self.log
+            && let Some(kept) = done.kept(task.component, machine)
+        {
+            log.keep(task.key(), &kept)?;
+        }
+        Ok(done)
+    }
+
+    /// Puts down what came of a task.
+    pub fn put(&self, number: u64, result: Result<Done, Error>) {
+        let mut board = self.board();
+        board.results.insert(number, result);
+        self.ahead.store(board.results.len(), Relaxed);
+        drop(board);
+        self.changed.notify_all();
+    }
+
+    /// Performs tasks until there will be no more.
+    pub fn work<M: Machine>(
+        &self,
+        make: &(dyn Fn() -> Result<M, Error> + Sync),
+        parts: &Parts,
+        budget: &Budget,
+    ) {
+        let budget = budget.beside(Arc::clone(&self.over), Arc::default());
+        let mut machine: Option<M> = None;
+        while let Some((number, task)) = self.take() {
+            let result = guarded(|| {
+                let machine = match &mut machine {
+                    Some(machine) => machine,
+                    none => none.insert(make()?),
+                };
+                self.perform(&task, machine, parts, &budget)
+            });
+            if result.is_err() {
+                machine = None;
+            }
+            self.put(number, result.unwrap_or_else(|message| Err(panicked(message))));
+        }
+    }
+
+    /// The next task; `None` if there will be no more.
+    fn take(&self) -> Option<(u64, Arc<Task>)> {
+        let mut board = self.board();
+        loop {
+            if self.over.load(Relaxed) {
+                return None;
+            }
+            if let Some(next) = board.waiting.pop_front() {
+                return Some(next);
+            }
+            board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// There will be no more tasks, and nobody wants what others are at.
+    pub fn end(&self) {
+        let board = self.board();
+        self.over.store(true, Relaxed);
+        drop(board);
+        self.changed.notify_all();
+    }
+}
+
+/// What to do for a result.
+pub(super) enum Next {
+    Result(Result<Done, Error>),
+    Task(u64, Arc<Task>),
+    Wait,
+}
