@@ -154,8 +154,8 @@ impl Stream {
     pub fn try_clone(&self, at: At) -> Stream {
         self.shared.is_cloned.store(true, Relaxed);
         let own = self.own.object();
-        if current().is_some_and(|runtime| runtime.tells_of_copy(at)) {
-            self.own.access(Kind::Copy, 0, at);
+        if let Some(said) = current().and_then(|runtime| runtime.said_by_copy(at)) {
+            self.own.tell(Kind::Copy, 0, said, at);
         }
         let called = current().and_then(|runtime| runtime.population.made[own as usize].called);
         let called = called.unwrap_or(Called::Address(self.shared.local));

@@ -352,8 +352,8 @@ impl UdpSocket {
             Either::Real(real) => Either::Real(real.try_clone()?),
             Either::Led(led) => {
                 let (of, at) = (Some(led.own.object()), Location::caller());
-                if current().is_some_and(|runtime| runtime.tells_of_copy(at)) {
-                    led.own.access(Kind::Copy, 0, at);
+                if let Some(said) = current().and_then(|runtime| runtime.said_by_copy(at)) {
+                    led.own.tell(Kind::Copy, 0, said, at);
                 }
                 Either::Led(Socket::of(Arc::clone(&led.shared), of, Location::caller()))
             }

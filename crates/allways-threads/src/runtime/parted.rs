@@ -261,9 +261,10 @@ impl Runtime {
         self.population.names.sharers(object, self.thing(object))
     }
 
-    /// Whether making another socket is to be an event: it is about to be made.
-    pub fn tells_of_copy(&mut self, at: &'static Location<'static>) -> bool {
-        self.population.names.tells_copies() && !self.skips(at)
+    /// If making another socket is to be an event, what others are told by that: which one it is. It is about to be made.
+    pub fn said_by_copy(&mut self, at: &'static Location<'static>) -> Option<u64> {
+        let is_told = self.population.names.tells_copies() && !self.skips(at);
+        is_told.then(|| self.next_made())
     }
 
     /// What stands for what the thread that runs makes next.
@@ -366,7 +367,7 @@ impl Runtime {
             && let Some(Called::Between([_, (peer, _)])) =
                 self.population.made[op.object as usize].called
         {
-            into.to.push((peer, mix(key ^ mix(op.kind as u64))));
+            into.to.push((peer, mix(key ^ mix(op.kind as u64 ^ op.said))));
         }
     }
 

@@ -530,6 +530,11 @@ impl<'a, M: Machine> Global<'a, M> {
         self.counts.compositions += 1;
         // Where it stops, others may stop, too, or go on: that is for them to say.
         if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
+            let last = trace.events.get(doings.len().wrapping_sub(1)).map(|event| event.mark.name);
+            if branch.step.is_some() && last != wanted.last().copied() {
+                let what = "what a component could do is something else where the others have done more";
+                return Err(Error::Internal(what.to_owned()));
+            }
             self.add(trace);
         }
         Ok(())

@@ -149,9 +149,19 @@ impl Parts {
     /// A move of a machine as something that means the same to all machines.
     pub fn doing<M: Machine>(&self, machine: &M, what: Move) -> Doing {
         let Transition { process, alternative } = what.transition;
-        // What something is only passed through is in the way of nobody: what was taken was given before.
         let own = self.of(machine, process);
-        let shares = self.shares(machine, own, what.footprint, &[], &mut Vec::new());
+        let footprints = machine.footprints();
+        let written = footprints.writes(what.footprint).iter().map(|&object| (object, true));
+        let read = footprints.reads(what.footprint).iter().map(|&object| (object, false));
+        // Also what others are not known to touch, as far as is known: it may turn out that they do.
+        let may_be_shared = |&(object, _): &(Object, bool)| match machine.touched(object) {
+            Touched::By(group) => self.of_group(group) != own,
+            Touched::Alone | Touched::Among(_) | Touched::ByAny => true,
+        };
+        let all = written.chain(read).filter(may_be_shared);
+        let mut shares: Vec<(u64, bool)> =
+            all.map(|(object, writes)| (machine.object_key(object), writes)).collect();
+        shares.sort_unstable();
         let shares = (!shares.is_empty()).then(|| shares.into());
         Doing { process: machine.process_key(process), alternative, shares }
     }

@@ -510,8 +510,10 @@ impl<M: Machine> Machine for Partial<'_, M> {
             mark.for_component(self.component) == told.for_component(self.component)
         });
         if !is_same {
-            let what = "what the rest of the system shows is not what it has shown before";
-            return Err(Error::Internal(what.to_owned()));
+            let event = self.led.machine.len() - 1;
+            let what = self.led.machine.describe(event)?;
+            let what = format!("what a component shows is not what it has shown before: {what}");
+            return Err(Error::Internal(what));
         }
         self.repeated[place] = true;
         self.places.push(Some(place as u32));
