@@ -136,4 +136,41 @@ proptest! {
         let runs = dpor.statistics.runs.map(u128::from);
         prop_assert_eq!(outcome.statistics.covered_traces, runs);
     }
+
+    /// Nor does it matter how much of it was done in another process.
+    #[test]
+    fn threads_and_logs_make_no_difference(
+        plan in plan(),
+        colours in prop::array::uniform8(0..6usize),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let system = with_properties(&plan, [true, true, !has_faults(&plan)]);
+        let alone = Options { threads: 1, ..dir(&plan, &colours, false) };
+        let expected = lasting(&check(&system, &alone)?);
+        let together = Options { threads: 3, ..alone.clone() };
+        prop_assert_eq!(&lasting(&check(&system, &together)?), &expected);
+        let path = std::env::temp_dir().join(format!("allways-generated-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let logged = Options { resume: Some(path.clone()), ..together };
+        for _ in 0..2 {
+            prop_assert_eq!(&lasting(&check(&system, &logged)?), &expected);
+        }
+        // As if it had been killed at some moment. (Where a node panics at the start there is no log.)
+        if let Ok(log) = std::fs::read(&path) {
+            std::fs::write(&path, &log[..cut.index(log.len())]).unwrap();
+            prop_assert_eq!(&lasting(&check(&system, &logged)?), &expected);
+        }
+        let _ = std::fs::remove_file(&path);
+    }
+}
+
+/// What must be the same whoever explores.
+fn lasting(outcome: &Outcome) -> String {
+    let it = &outcome.statistics;
+    let counts = (it.runs, it.blocked_runs, it.transitions, it.system_states, it.depth);
+    let skeletons = (it.global_skeletons, it.local_skeletons, it.covered_traces);
+    let violation = outcome.violation.as_ref().map(|it| (&it.property, &it.cause, &it.run));
+    let witnesses: Vec<_> = outcome.witnesses.iter().map(|it| (&it.property, &it.run)).collect();
+    let verdict = (outcome.verdict, outcome.complete, outcome.bounded_by);
+    format!("{verdict:?} {counts:?} {skeletons:?} {violation:?} {witnesses:?}")
 }

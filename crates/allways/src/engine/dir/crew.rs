@@ -159,12 +159,26 @@ impl<'l> Crew<'l> {
         }
     }
 
+    /// There are tasks as long as this is not dropped.
+    pub fn hired(&self) -> Hired<'_, 'l> {
+        Hired(self)
+    }
+
     /// There will be no more tasks, and nobody wants what others are at.
-    pub fn end(&self) {
+    fn end(&self) {
         let board = self.board();
         self.over.store(true, Relaxed);
         drop(board);
         self.changed.notify_all();
+    }
+}
+
+/// Sends those who wait for tasks home in the end, whatever the end is.
+pub(super) struct Hired<'c, 'l>(&'c Crew<'l>);
+
+impl Drop for Hired<'_, '_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

@@ -174,15 +174,14 @@ fn search_machine<M: Machine>(
         global.counts = counts;
         std::thread::scope(|scope| {
             let (crew, mut called) = (&crew, false);
-            let explored = global.explore(&mut || {
+            let _until_here = crew.hired();
+            global.explore(&mut || {
                 if !std::mem::replace(&mut called, true) {
                     for _ in 1..help.threads {
                         scope.spawn(move || crew.work(help.make, parts, budget));
                     }
                 }
-            });
-            crew.end();
-            explored
+            })
         })?;
         if global.verdict.violation.is_none() && !global.is_stale {
             Judge::new(&mut global, help.threads).judge()?;

@@ -92,7 +92,7 @@ fn walks() -> impl Strategy<Value = Vec<Vec<usize>>> {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(ProptestConfig { cases: 4 * cases().cases, ..cases() })]
 
     /// Whatever a machine has met before, and whatever numbers things have there.
     #[test]
@@ -116,6 +116,10 @@ proptest! {
             Ok(())
         }).unwrap_or(Ok(()))?;
     }
+}
+
+proptest! {
+    #![proptest_config(cases())]
 
     /// Whoever performs a task, and after whatever others: the same comes of it, to the last bit.
     #[test]
