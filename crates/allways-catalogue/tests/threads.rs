@@ -140,7 +140,7 @@ fn what_makes_no_sense_for_threads_is_refused_in_a_sentence() {
     }
     for engine in [Engine::Global, Engine::Lmc] {
         let expected =
-            "threads are explored by engine dpor or walk: there are no states to be remembered";
+            "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
         assert_eq!(refused(&*program, &Options { engine, ..d() }), expected);
     }
     for reduction in [Reduction::Naive, Reduction::Force, Reduction::Ds, Reduction::Cached] {

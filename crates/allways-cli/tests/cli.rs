@@ -298,7 +298,7 @@ fn what_makes_no_sense_for_threads_or_for_nodes_is_wrong_usage() {
         "threads are explored run by run: an order of search (search) cannot be had with them";
     wrong(&["check", "dining", "--search", "dfs"], order);
     let engine =
-        "threads are explored by engine dpor or walk: there are no states to be remembered";
+        "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
     wrong(&["check", "dining", "--engine", "global"], engine);
     let random = "a schedule by priorities (pct) is for random runs: use engine walk";
     wrong(&["check", "dining", "--schedule", "pct"], random);
@@ -427,9 +427,12 @@ fn components_that_make_no_sense_are_wrong_usage() {
     let other = "remembering states of components (stateful) is for engine dir only";
     wrong(&["check", "accumulator", "--engine", "global", "--stateful"], other);
     wrong(&["check", "dining", "--stateful"], other);
-    let threads = "engine dir is for systems of nodes: threads are explored by engine dpor or walk";
-    wrong(&["check", "dining", "--engine", "dir"], threads);
+    let threads = "threads have no states that could be remembered: engine dir explores them without (stateful)";
     wrong(&["check", "dining", "--engine", "dir", "--stateful"], threads);
+    let preempted = "a bound on preemptions is for engine dpor, not for components one by one";
+    wrong(&["check", "dining", "--engine", "dir", "--preemptions", "1"], preempted);
+    let resumed = "a check of threads cannot be resumed yet: what it learns of who touches what is not written down";
+    wrong(&["check", "dining", "--engine", "dir", "--resume", "none.log"], resumed);
     let states = "engine dir looks at components one by one, not at global states: a bound on states \
                   (max states) cannot be had with it; use engine global";
     wrong(&dir(&["--max-states", "9"]), states);
