@@ -139,8 +139,7 @@ fn what_makes_no_sense_for_threads_is_refused_in_a_sentence() {
         assert_eq!(refused(&*program, &options), expected);
     }
     for engine in [Engine::Global, Engine::Lmc] {
-        let expected =
-            "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
+        let expected = "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
         assert_eq!(refused(&*program, &Options { engine, ..d() }), expected);
     }
     for reduction in [Reduction::Naive, Reduction::Force, Reduction::Ds, Reduction::Cached] {

@@ -534,7 +534,8 @@ impl<'a, M: Machine> Global<'a, M> {
             // Unless the run was cut off before.
             let last = trace.events.get(doings.len().wrapping_sub(1)).map(|event| event.mark.name);
             if branch.step.is_some() && last.is_some() && last != wanted.last().copied() {
-                let what = "what a component could do is something else where the others have done more";
+                let what =
+                    "what a component could do is something else where the others have done more";
                 return Err(Error::Internal(what.to_owned()));
             }
             self.add(trace);

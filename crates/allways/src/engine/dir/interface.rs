@@ -80,7 +80,8 @@ impl Parts {
         let mut shared = 0;
         if is_shared {
             if shown.is_opaque {
-                let objects = footprints.writes(footprint).iter().chain(footprints.reads(footprint));
+                let objects =
+                    footprints.writes(footprint).iter().chain(footprints.reads(footprint));
                 let is_it = |object: &&Object| machine.object_key(**object) == shares[0].0;
                 return Err(machine.cannot_be_parted(objects.copied().find(|it| is_it(&it))));
             }

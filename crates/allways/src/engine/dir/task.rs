@@ -248,7 +248,10 @@ pub(super) struct KeptEnd {
 impl Done {
     /// What is to be kept of it; nothing if it was not performed to its end, or has found what ends the check.
     pub fn kept<M: Machine>(&self, component: u32, machine: &M) -> Option<Kept> {
-        if self.violation.is_some() || self.is_stale || !matches!(self.bound, None | Some(Bound::Depth)) {
+        if self.violation.is_some()
+            || self.is_stale
+            || !matches!(self.bound, None | Some(Bound::Depth))
+        {
             return None;
         }
         let Explored { branches, traces, others, looks, ends } = &self.found;
