@@ -5,7 +5,8 @@
 //! runs of it are runs of the whole system. Whether something happens has to do with the past of an event, not with the order of independent ones, so what
 //! a [`Machine`] promises is kept.
 //!
-//! The rest gets on as soon as it can: what it gives is there when the component may want it.
+//! The rest gets on as soon as it can: what it gives is there when the component may want it. What it has done that the component cannot tell of, and that happens before nothing of what the component can tell of, is left
+//! out: nothing that the component does, or could do, depends on it, and a run without it is a run of the whole system, too. All that is used of these runs are the component's own events.
 
 use super::interface::{Doing, Led, Parts, Would};
 use crate::engine::machine::footprint::{Footprint, Footprints};
@@ -87,8 +88,9 @@ pub(super) struct Partial<'a, M> {
     allowed: FxHashSet<Name>,
     /// Which of them have happened.
     done: FxHashSet<Name>,
-    /// Which events of the rest have, by their place in the trace; and which event of the run is which.
+    /// Which events of the rest have, by their place in the trace, or are left out; and which event of the run is which.
     repeated: Vec<bool>,
+    left_out: Box<[bool]>,
     /// The processes of events of the rest, as far as they are known.
     processes: Vec<Option<Process>>,
     places: Vec<Option<u32>>,
@@ -114,7 +116,8 @@ impl<'a, M: Machine> Partial<'a, M> {
     ) -> Self {
         let own = told.events.iter().filter(|event| event.mark.component == component);
         let allowed = own.filter_map(|event| event.mark.for_component(component)).collect();
-        let repeated = vec![false; told.events.len()];
+        let left_out = left_out(&told, component);
+        let repeated = left_out.to_vec();
         let places = machine.places() as u32;
         let groups = parts.groups[component as usize].iter().copied();
         Partial {
@@ -128,6 +131,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             done: FxHashSet::default(),
             processes: vec![None; repeated.len()],
             repeated,
+            left_out,
             places: Vec::new(),
             known: FxHashSet::default(),
             known_looks: FxHashMap::default(),
@@ -352,6 +356,20 @@ impl<'a, M: Machine> Partial<'a, M> {
     }
 }
 
+/// For each event of a trace, whether a component by itself can do without it.
+fn left_out(told: &Trace<Doing>, component: u32) -> Box<[bool]> {
+    let mut left_out: Box<[bool]> = vec![true; told.events.len()].into();
+    for (place, event) in told.events.iter().enumerate().rev() {
+        if event.mark.component == component || event.mark.for_component(component).is_some() {
+            left_out[place] = false;
+        }
+        if !left_out[place] {
+            event.before.iter().for_each(|&before| left_out[before as usize] = false);
+        }
+    }
+    left_out
+}
+
 /// A number for a look that is made of its content.
 pub(super) fn look_key<M: Machine>(machine: &M, look: &Look) -> u64 {
     let readings = machine.readings();
@@ -379,7 +397,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
     fn restart(&mut self, _: usize) -> Result<(), Error> {
         self.led.restart(self.start)?;
         self.done.clear();
-        self.repeated.fill(false);
+        self.repeated.copy_from_slice(&self.left_out);
         self.places.clear();
         self.seen.clear();
         self.initial = self.look_now();
