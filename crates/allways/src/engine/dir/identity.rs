@@ -9,6 +9,7 @@ use crate::space::{Initial, Space};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
+use std::sync::OnceLock;
 
 /// So much of a file is read at once.
 const AT_ONCE: u64 = 1 << 20;
@@ -63,8 +64,13 @@ pub(super) fn fingerprint<N: Node>(
     Ok(hasher.finish())
 }
 
-/// The executable file that runs; nothing if it cannot be read.
+/// The executable file that runs; nothing if it cannot be read. It may be large, so it is read once.
 fn program() -> Option<u64> {
+    static PROGRAM: OnceLock<Option<u64>> = OnceLock::new();
+    *PROGRAM.get_or_init(read_program)
+}
+
+fn read_program() -> Option<u64> {
     let mut file = File::open(std::env::current_exe().ok()?).ok()?;
     let mut hasher = ContentHasher::new(0x6578_6521);
     let mut room = Vec::new();
