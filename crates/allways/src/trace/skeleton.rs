@@ -52,6 +52,16 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// Of an event that is a component's own business.
+    pub fn internal(component: u32) -> Self {
+        Mark { component, name: 0, names: Vec::new(), is_shared: false }
+    }
+
+    /// Whether it touches what several components touch.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// What a component calls it, if it concerns it.
     pub fn for_component(&self, component: u32) -> Option<Name> {
         self.names.iter().find(|(other, _)| *other == component).map(|(_, name)| *name)
@@ -94,6 +104,17 @@ impl Marks {
         let past = self.order.past(event);
         let mark = self.mark(past, &told, component, label);
         self.all.push(mark);
+        self.told.push(told);
+    }
+
+    /// Adds an event of which is known what can be told of it.
+    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark) {
+        let event = self.order.push(touch);
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_before(event, &mut direct);
+        let told = self.told_by(mark.component, direct.iter().copied());
+        self.direct = direct;
+        self.all.push(mark.clone());
         self.told.push(told);
     }
 

@@ -7,6 +7,7 @@
 //!
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
+use super::alone::{Alone, Limits};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Ends, Explored, Looks, Partial};
 use super::verdict::Verdicts;
@@ -81,6 +82,8 @@ pub(super) struct Global<'a, M> {
     /// What was composed, or found to be part of a skeleton that is known.
     composed: FxHashSet<u64>,
     tasks: VecDeque<(u32, u32)>,
+    /// What is known of components whose own steps are all ordered.
+    alone: Vec<Option<Alone>>,
     pairs: Vec<(u32, u32)>,
     pub locals: FxHashMap<(u32, u64), Local>,
     /// For each component.
@@ -110,7 +113,12 @@ impl<'a, M: Machine> Global<'a, M> {
             u64::MAX => DEFAULT_DEPTH,
             depth => depth,
         };
+        let alone = |(component, groups): (usize, &Vec<u32>)| match groups[..] {
+            [group] if machine.is_ordered(group) => Some(Alone::new(component as u32)),
+            _ => None,
+        };
         Global {
+            alone: parts.groups.iter().enumerate().map(alone).collect(),
             machine,
             parts,
             budget,
@@ -173,7 +181,8 @@ impl<'a, M: Machine> Global<'a, M> {
     fn bytes(&self) -> u64 {
         let events: usize = self.known.last().map_or(0, |it| it.trace.events.len());
         let kept = self.known.len() + self.branches.len() + self.locals.len();
-        self.machine.bytes() + (kept * events.max(8) * 128) as u64
+        let alone: u64 = self.alone.iter().flatten().map(Alone::bytes).sum();
+        self.machine.bytes() + alone + (kept * events.max(8) * 128) as u64
     }
 
     /// Has the whole system do this, and go on to the end if it should.
@@ -271,6 +280,20 @@ impl<'a, M: Machine> Global<'a, M> {
     fn explore_alone(&mut self, component: u32, trace: u32) -> Result<(), Error> {
         let told = Rc::clone(&self.known[trace as usize].trace);
         let local = self.known[trace as usize].locals[component as usize];
+        if let Some(alone) = &mut self.alone[component as usize] {
+            let Global { budget, max_depth, runs, .. } = self;
+            let limits = Limits { budget, max_depth: *max_depth, runs };
+            let walked =
+                alone.explore(&mut *self.machine, self.parts, self.start, &told, &limits)?;
+            self.counts.transitions += walked.transitions;
+            self.counts.deepest = self.counts.deepest.max(walked.deepest);
+            self.bound = self.bound.or(walked.bound);
+            match walked.violation {
+                None => self.learn(component, local, walked.found),
+                violation => self.verdict.violation = violation,
+            }
+            return Ok(());
+        }
         let partial = Partial::new(&mut *self.machine, self.parts, self.start, component, told);
         let mut explorer = Explorer::new(partial, self.budget, true);
         explorer.all_runs = Some(&self.runs);
@@ -306,7 +329,7 @@ impl<'a, M: Machine> Global<'a, M> {
         }
     }
 
-    fn add_branch(&mut self, branch: Branch) {
+    fn add_branch(&mut self, branch: Rc<Branch>) {
         let component = branch.component;
         let own = |(event, stays): (&_, &bool)| own_name(event, component).filter(|_| *stays);
         let around: Vec<Name> =
@@ -321,7 +344,7 @@ impl<'a, M: Machine> Global<'a, M> {
         }
         let last = around.iter().rev().find(|name| branch.past.contains(name)).copied();
         let number = self.branches.len() as u32;
-        self.branches.push(Rc::new(branch));
+        self.branches.push(branch);
         let hook = self.hooks.entry((component, last.unwrap_or(0))).or_default();
         hook.branches.push(number);
         self.pairs.extend(hook.traces.iter().map(|&trace| (trace, number)));

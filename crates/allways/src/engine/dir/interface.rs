@@ -4,7 +4,7 @@ use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Machine, Performed, Process, Shown, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
-use crate::trace::skeleton::{Label, Marks, Trace, pair};
+use crate::trace::skeleton::{Label, Mark, Marks, Trace, pair};
 
 /// Which group of processes belongs to which component.
 #[derive(Clone, Debug)]
@@ -122,6 +122,7 @@ pub(super) struct Would {
     pub label: Label,
     /// The name that its own component has for it; zero if it is internal.
     pub name: u64,
+    pub mark: Mark,
     /// The events before it that its own component could tell.
     pub past: Vec<u32>,
 }
@@ -169,6 +170,22 @@ impl<'a, M: Machine> Led<'a, M> {
         Ok(performed)
     }
 
+    /// Makes something happen again of which is known what can be told of it.
+    pub fn repeat(&mut self, transition: Transition, mark: &Mark) -> Result<Performed, Error> {
+        let performed = self.machine.perform(transition)?;
+        let footprints = self.machine.footprints();
+        let touch = Touch {
+            process: transition.process,
+            created_by: performed.created_by,
+            needs: self.machine.needs(self.doings.len()),
+            reads: footprints.reads(performed.footprint),
+            writes: footprints.writes(performed.footprint),
+        };
+        self.marks.push_known(touch, mark);
+        self.doings.push(Doing { transition, footprint: performed.footprint });
+        Ok(performed)
+    }
+
     /// What a step would be that is possible after the run without some events.
     pub fn would(
         &mut self,
@@ -182,8 +199,10 @@ impl<'a, M: Machine> Led<'a, M> {
         let (machine, process) = (&*self.machine, transition.process);
         let label = self.parts.label(machine, process, &self.shown, footprint, giver);
         let doing = Doing { transition, footprint };
+        let component = self.parts.of(machine, process);
         if label.all == 0 {
-            return Ok(Would { doing, label, name: 0, past: Vec::new() });
+            let mark = Mark::internal(component);
+            return Ok(Would { doing, label, name: 0, mark, past: Vec::new() });
         }
         let footprints = machine.footprints();
         let touch = Touch {
@@ -193,10 +212,9 @@ impl<'a, M: Machine> Led<'a, M> {
             reads: footprints.reads(footprint),
             writes: footprints.writes(footprint),
         };
-        let component = self.parts.of(machine, process);
         let (mark, past) = self.marks.mark_elsewhere(&touch, without, component, &label);
         let name = mark.names[0].1;
-        Ok(Would { doing, label, name, past })
+        Ok(Would { doing, label, name, mark, past })
     }
 
     /// The run, to be kept.

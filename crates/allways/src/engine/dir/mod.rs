@@ -19,6 +19,7 @@
 //! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
+mod alone;
 mod global;
 mod interface;
 mod partial;

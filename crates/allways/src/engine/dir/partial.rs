@@ -48,7 +48,7 @@ pub(super) type Ends = FxHashMap<(Look, bool), Part>;
 /// What came of the exploration of a component.
 #[derive(Default)]
 pub(super) struct Explored {
-    pub branches: Vec<Branch>,
+    pub branches: Vec<Rc<Branch>>,
     /// The runs that have all of the local skeleton, and nothing more to do.
     pub traces: u64,
     /// Runs that end before that.
@@ -169,13 +169,13 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
         let name = |&event: &u32| marks[event as usize].for_component(self.component);
         let past = would.past.iter().filter_map(name).collect();
-        self.found.branches.push(Branch {
+        self.found.branches.push(Rc::new(Branch {
             component: self.component,
             step: Some((would.doing, would.label, would.name)),
             past,
             trace: Rc::new(self.led.trace()),
             stays: (0..marks.len()).map(is_in).collect(),
-        });
+        }));
     }
 
     /// The run has come to its end: nothing that is wanted can happen.
@@ -206,7 +206,8 @@ impl<'a, M: Machine> Partial<'a, M> {
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
             let trace = Rc::new(self.led.trace());
-            self.found.branches.push(Branch { component, step: None, past, trace, stays: all });
+            let branch = Branch { component, step: None, past, trace, stays: all };
+            self.found.branches.push(Rc::new(branch));
         }
     }
 

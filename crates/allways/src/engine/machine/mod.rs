@@ -240,6 +240,12 @@ pub trait Machine {
         0
     }
 
+    /// Whether no two steps of a group are independent: they write one object, say.
+    fn is_ordered(&self, group: u32) -> bool {
+        let _ = group;
+        false
+    }
+
     /// The group whose processes alone touch an object, if there is such a group.
     fn owner(&self, object: Object) -> Option<u32> {
         let _ = object;

@@ -1,0 +1,724 @@
+//! A component by itself whose own steps are all ordered, such as one node: what it may do is a tree, and one tree serves all local skeletons.
+//!
+//! [`partial`](super::partial) explores a component anew for each local skeleton, though local skeletons have long beginnings in common, and most runs that do not come to
+//! the end of one are those of others, too: the paper's branching redundancy (section 6.3). Here what a component did is kept. If all its steps are
+//! ordered, a trace of it is a sequence of its own steps, so no reduction is needed: a *node* of the tree is such a sequence. What it may do next is decided by that sequence
+//! and by what the others have shown so far, and not by how the others came to show it (that is substitution, see [`dir`](super)). So it is kept for the node and the names of
+//! what is shown, and the machine is led there only the first time. A task walks down all ways that keep to its local skeleton, counts those that come to its end, and collects what else was possible: the branches.
+//!
+//! **The rest of the system** repeats only what the component may take, or may be in conflict with, and all that happens before that. What else it has done in the trace at
+//! hand happens before no step of the component, and a run without it is a run of the system. What is repeated is not named again: its names are known.
+//!
+//! **Why nothing is missed.** [`partial`](super::partial) looks for steps in all cuts of its runs. The component's part of a cut is a sequence of its own steps, hence a node, and it is met: the
+//! walk goes to all that keep to the local skeleton. The rest's part is smaller than what the rest could have done there only by events that do not happen before that sequence. If the step is in conflict with none of these, it is
+//! possible with them, too, and has the same name. If it is in conflict with some, then they touch what several components touch, and at each node the step is looked for
+//! without the last of these, and so on, as where DPOR finds something unwanted. What is wanted is found with all that the rest could have done: what comes after a wanted step in the trace waits for it.
+//!
+//! The tree is a memory and nothing else. It is emptied when it gets too large, and then grows again.
+
+use super::interface::{Doing, Led, Parts};
+use super::partial::{Branch, Explored, Look, Part, view};
+use crate::engine::budget::Budget;
+use crate::engine::dpor::run_of;
+use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
+use crate::engine::{Found, FoundWhat};
+use crate::error::Error;
+use crate::outcome::{Bound, Cause};
+use crate::trace::skeleton::{Label, Mark, Name, Trace, mix};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A tree with more nodes is emptied before the next task.
+const MOST_NODES: usize = 1 << 22;
+
+/// So often somebody looks at the clock.
+const STEPS_A_PULSE: u64 = 256;
+
+/// No node, no branch, no look.
+const NONE: u32 = u32::MAX;
+
+/// What a component did.
+struct Node {
+    /// The last step, and what can be told of it. The root has none.
+    transition: Transition,
+    mark: Mark,
+    /// How the component looks then, by its place among all looks.
+    look: u32,
+}
+
+/// A step that is possible at a node.
+struct Choice {
+    transition: Transition,
+    mark: Mark,
+    /// The branch that it is where it is not wanted.
+    branch: u32,
+    /// Where it leads, if it was taken.
+    child: u32,
+    /// Whether the rest must not have done all that it can: it is not wanted then.
+    is_smaller: bool,
+}
+
+/// What is possible at a node when others have shown something.
+#[derive(Clone, Copy)]
+struct Stand {
+    /// The choices, by their places among all.
+    from: u32,
+    to: u32,
+    /// If nothing is possible: how the component looks at its end, and the branch that it is to stop here.
+    end: u32,
+    stop: u32,
+}
+
+/// Where a branch, a look or an end is to be seen, until the run is kept.
+struct Sight {
+    what: What,
+    place: u32,
+    /// The number of events of the run, and those of them that it is without.
+    len: usize,
+    without: Box<[u32]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Branch,
+    Look,
+    End,
+}
+
+/// How a component looked after its own interface events, and whether only a bound on timers keeps it from going on.
+type Seen = (u64, Look, bool);
+
+/// What is known of a component. See the module.
+#[derive(Default)]
+pub(super) struct Alone {
+    component: u32,
+    nodes: Vec<Node>,
+    /// By node, and what others have shown.
+    stands: FxHashMap<(u32, u64), Stand>,
+    choices: Vec<Choice>,
+    branches: Vec<Rc<Branch>>,
+    /// By name and own interface events around it.
+    known_branches: FxHashMap<(Name, u64), u32>,
+    looks: Vec<(Seen, Option<Part>)>,
+    known_looks: FxHashMap<Seen, u32>,
+    ends: Vec<(Seen, Option<Part>)>,
+    known_ends: FxHashMap<Seen, u32>,
+}
+
+/// What a task may use up, and where it is counted.
+pub(super) struct Limits<'b> {
+    pub budget: &'b Budget,
+    pub max_depth: usize,
+    pub runs: &'b AtomicU64,
+}
+
+/// What came of a task.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub found: Explored,
+    pub transitions: u64,
+    pub deepest: usize,
+    pub bound: Option<Bound>,
+    pub violation: Option<Found>,
+}
+
+impl Alone {
+    /// Nothing is known yet.
+    pub fn new(component: u32) -> Self {
+        Alone { component, ..Alone::default() }
+    }
+
+    /// Roughly the bytes in use.
+    pub fn bytes(&self) -> u64 {
+        let nodes = self.nodes.len() * size_of::<Node>() + self.stands.len() * 48;
+        (nodes + self.choices.len() * size_of::<Choice>() + self.branches.len() * 512) as u64
+    }
+
+    /// Explores what the component may do where a trace shows it its local skeleton.
+    pub fn explore<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        parts: &Parts,
+        start: usize,
+        told: &Trace<Doing>,
+        limits: &Limits<'_>,
+    ) -> Result<Walked, Error> {
+        if self.nodes.len() > MOST_NODES {
+            *self = Alone::new(self.component);
+        }
+        let mut walk = Walk::new(self, machine, parts, start, told, limits);
+        walk.begin()?;
+        walk.go()?;
+        walk.keep();
+        let Walk { mut walked, met, .. } = walk;
+        self.tell(&met, &mut walked.found);
+        Ok(walked)
+    }
+
+    /// All that a walk has met.
+    fn tell(&self, met: &Met, found: &mut Explored) {
+        let branch = |&branch: &u32| Rc::clone(&self.branches[branch as usize]);
+        found.branches = met.branches.iter().map(branch).collect();
+        for &look in &met.looks {
+            let ((own, look, _), part) = &self.looks[look as usize];
+            if let Some(part) = part {
+                found.looks.entry(*own).or_default().insert(look.clone(), part.clone());
+            }
+        }
+        for &end in &met.ends {
+            let ((_, look, withheld), part) = &self.ends[end as usize];
+            if let Some(part) = part {
+                found.ends.insert((look.clone(), *withheld), part.clone());
+            }
+        }
+    }
+}
+
+/// What a walk has met, each once.
+#[derive(Default)]
+struct Met {
+    branches: Vec<u32>,
+    looks: Vec<u32>,
+    ends: Vec<u32>,
+    are_met: [FxHashSet<u32>; 3],
+}
+
+impl Met {
+    fn add(&mut self, what: What, place: u32) {
+        let (all, are_met) = match what {
+            What::Branch => (&mut self.branches, &mut self.are_met[0]),
+            What::Look => (&mut self.looks, &mut self.are_met[1]),
+            What::End => (&mut self.ends, &mut self.are_met[2]),
+        };
+        if place != NONE && are_met.insert(place) {
+            all.push(place);
+        }
+    }
+}
+
+/// Where the walk stands.
+#[derive(Clone, Copy)]
+struct Frame {
+    node: u32,
+    /// How many interface events of its own the component has had.
+    done: u32,
+    /// The choices that are left, and whether one was wanted.
+    next: u32,
+    to: u32,
+    has_gone_on: bool,
+}
+
+/// A walk through the tree along a local skeleton.
+struct Walk<'w, 'a, M> {
+    tree: &'w mut Alone,
+    led: Led<'a, M>,
+    start: usize,
+    told: &'w Trace<Doing>,
+    limits: &'w Limits<'w>,
+    /// The component's own interface events in the trace, in their order.
+    wanted: Vec<Name>,
+    /// For each number of these: what the rest does then, by its places in the trace; how much it has done with that; and what is shown.
+    given: Vec<Vec<u32>>,
+    given_before: Vec<usize>,
+    shown: Vec<u64>,
+    /// For each number of these, all their names as one number.
+    own: Vec<u64>,
+    /// Whether the rest touches what several components touch.
+    shares: bool,
+    place: Option<usize>,
+    readings: usize,
+    frames: Vec<Frame>,
+    /// The nodes that the machine was led along, and the length of its run then.
+    stood: Vec<(u32, usize)>,
+    sights: Vec<Sight>,
+    drafts: Vec<(u32, Option<(Doing, Label, Name)>, FxHashSet<Name>)>,
+    listed: Vec<Transition>,
+    met: Met,
+    walked: Walked,
+}
+
+impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
+    fn new(
+        tree: &'w mut Alone,
+        machine: &'a mut M,
+        parts: &'a Parts,
+        start: usize,
+        told: &'w Trace<Doing>,
+        limits: &'w Limits<'w>,
+    ) -> Self {
+        let component = tree.component;
+        let places = machine.places();
+        let mut groups = parts.groups[component as usize].iter().map(|&group| group as usize);
+        let mut walk = Walk {
+            place: groups.find(|&group| group < places),
+            readings: machine.readings().len(),
+            tree,
+            led: Led::new(machine, parts),
+            start,
+            told,
+            limits,
+            wanted: Vec::new(),
+            given: vec![Vec::new()],
+            given_before: Vec::new(),
+            shown: Vec::new(),
+            own: vec![0],
+            shares: false,
+            frames: Vec::new(),
+            stood: Vec::new(),
+            sights: Vec::new(),
+            drafts: Vec::new(),
+            listed: Vec::new(),
+            met: Met::default(),
+            walked: Walked::default(),
+        };
+        walk.divide(component);
+        walk
+    }
+
+    /// Finds out what the rest has to do, and after which of the component's interface events.
+    fn divide(&mut self, component: u32) {
+        let events = &self.told.events;
+        let mut is_needed = vec![false; events.len()];
+        for (place, event) in events.iter().enumerate().rev() {
+            if event.mark.component == component {
+                continue;
+            }
+            is_needed[place] |= event.mark.for_component(component).is_some();
+            if is_needed[place] {
+                event.before.iter().for_each(|&before| is_needed[before as usize] = true);
+            }
+        }
+        let mut levels = vec![0; events.len()];
+        for (place, event) in events.iter().enumerate() {
+            let name = event.mark.for_component(component);
+            if event.mark.component == component {
+                if let Some(name) = name {
+                    let sum = self.own[self.wanted.len()].wrapping_add(mix(name));
+                    self.own.push(sum);
+                    self.wanted.push(name);
+                    self.given.push(Vec::new());
+                }
+                levels[place] = self.wanted.len();
+            } else if is_needed[place] {
+                let level = event.before.iter().map(|&before| levels[before as usize]).max();
+                levels[place] = level.unwrap_or(0);
+                self.given[levels[place]].push(place as u32);
+                self.shares |= event.mark.is_shared();
+            }
+        }
+        let (mut count, mut sum) = (0, 0_u64);
+        for places in &self.given {
+            for &place in places {
+                let name = events[place as usize].mark.for_component(component);
+                sum = sum.wrapping_add(name.map_or(0, mix));
+            }
+            count += places.len();
+            self.given_before.push(count);
+            self.shown.push(sum);
+        }
+    }
+
+    /// Stands at the root.
+    fn begin(&mut self) -> Result<(), Error> {
+        self.led.restart(self.start)?;
+        if self.tree.nodes.is_empty() {
+            let look = self.look(0);
+            let (transition, mark) = (Transition::default(), Mark::internal(self.tree.component));
+            self.tree.nodes.push(Node { transition, mark, look });
+        }
+        self.give(0)?;
+        self.stood.push((0, self.led.doings.len()));
+        self.enter(0, 0)
+    }
+
+    /// Walks everywhere.
+    fn go(&mut self) -> Result<(), Error> {
+        while let Some(&frame) = self.frames.last() {
+            if self.walked.violation.is_some() || self.is_stopped() {
+                return Ok(());
+            }
+            let Frame { node, done, next, to, .. } = frame;
+            if next == to {
+                if !frame.has_gone_on {
+                    self.end(node, done);
+                }
+                self.frames.pop();
+                continue;
+            }
+            let at = self.frames.len() - 1;
+            self.frames[at].next += 1;
+            let Choice { transition, ref mark, branch, child, is_smaller } =
+                self.tree.choices[next as usize];
+            let name = mark.for_component(self.tree.component).unwrap_or(0);
+            let is_next = self.wanted.get(done as usize) == Some(&name);
+            if name != 0 && !is_next {
+                self.met.add(What::Branch, branch);
+            } else if !is_smaller {
+                self.frames[at].has_gone_on = true;
+                if at + self.given_before[done as usize] >= self.limits.max_depth {
+                    self.walked.bound.get_or_insert(Bound::Depth);
+                    continue;
+                }
+                let done = done + u32::from(name != 0);
+                let child = match child {
+                    NONE => self.take(next, transition, done)?,
+                    child => child,
+                };
+                if child != NONE {
+                    self.enter(child, done)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        !matches!(self.walked.bound, None | Some(Bound::Depth))
+    }
+
+    /// Goes to a node.
+    fn enter(&mut self, node: u32, done: u32) -> Result<(), Error> {
+        self.met.add(What::Look, self.tree.nodes[node as usize].look);
+        self.frames.push(Frame { node, done, next: 0, to: 0, has_gone_on: false });
+        let depth = self.frames.len() - 1 + self.given_before[done as usize];
+        self.walked.deepest = self.walked.deepest.max(depth);
+        let stand = self.stand(node, done)?;
+        let at = self.frames.len() - 1;
+        (self.frames[at].next, self.frames[at].to) = (stand.from, stand.to);
+        Ok(())
+    }
+
+    /// There is nothing more that is wanted.
+    fn end(&mut self, node: u32, done: u32) {
+        self.limits.runs.fetch_add(1, Relaxed);
+        let stand = self.tree.stands.get(&(node, self.shown[done as usize])).copied();
+        let is_all = done as usize == self.wanted.len();
+        match stand {
+            Some(Stand { end, .. }) if end != NONE && is_all => {
+                self.walked.found.traces += 1;
+                self.met.add(What::End, end);
+            }
+            Some(Stand { stop, .. }) => {
+                self.walked.found.others += 1;
+                self.met.add(What::Branch, stop);
+            }
+            None => {}
+        }
+        let (found, budget) = (&self.walked.found, self.limits.budget);
+        if found.traces + found.others >= budget.max_runs {
+            self.walked.bound = Some(Bound::Runs);
+        }
+    }
+
+    /// Makes one more event happen that was counted.
+    fn count(&mut self) {
+        self.walked.transitions += 1;
+        if self.walked.transitions.is_multiple_of(STEPS_A_PULSE) {
+            let memory = self.tree.bytes() + self.led.machine.bytes();
+            self.limits.budget.progress.runs.store(self.limits.runs.load(Relaxed), Relaxed);
+            let reached = self.limits.budget.reached(0, memory);
+            self.walked.bound = reached.or(self.walked.bound);
+        }
+    }
+
+    /// Has the rest do what it does after so many interface events of the component.
+    fn give(&mut self, done: usize) -> Result<(), Error> {
+        for index in 0..self.given[done].len() {
+            let event = &self.told.events[self.given[done][index] as usize];
+            self.led.repeat(event.what.transition, &event.mark)?;
+            self.count();
+        }
+        Ok(())
+    }
+
+    /// Leads the machine to where the walk stands.
+    fn follow(&mut self) -> Result<(), Error> {
+        let same = self.stood.iter().zip(&self.frames);
+        let same = same.take_while(|((node, _), frame)| *node == frame.node).count();
+        if same < self.stood.len() {
+            self.keep();
+            self.stood.truncate(same);
+            self.led.go_back(self.stood[same - 1].1)?;
+        }
+        for at in same..self.frames.len() {
+            let Frame { node, done, .. } = self.frames[at];
+            let Node { transition, mark, .. } = &self.tree.nodes[node as usize];
+            self.led.repeat(*transition, mark)?;
+            self.count();
+            if self.frames[at - 1].done < done {
+                self.give(done as usize)?;
+            }
+            self.stood.push((node, self.led.doings.len()));
+        }
+        Ok(())
+    }
+
+    /// Takes a choice for the first time. The machine goes there.
+    fn take(&mut self, choice: u32, transition: Transition, done: u32) -> Result<u32, Error> {
+        self.follow()?;
+        let mark = self.tree.choices[choice as usize].mark.clone();
+        let performed = self.led.repeat(transition, &mark)?;
+        self.count();
+        if performed.failed {
+            let (cause, message) = self.led.machine.failure()?;
+            let what = match cause {
+                Cause::Panic => FoundWhat::Panic(message),
+                cause => FoundWhat::Failed(cause, message),
+            };
+            let run = run_of(&mut *self.led.machine, 0..self.led.doings.len())?;
+            self.walked.violation = Some(Found { what, run });
+            return Ok(NONE);
+        }
+        let look = self.look(done as usize);
+        let child = self.tree.nodes.len() as u32;
+        let is_interface = mark.name != 0;
+        self.tree.nodes.push(Node { transition, mark, look });
+        self.tree.choices[choice as usize].child = child;
+        if is_interface {
+            self.give(done as usize)?;
+        }
+        self.stood.push((child, self.led.doings.len()));
+        Ok(child)
+    }
+
+    /// How the component looks where the machine stands.
+    fn look_now(&mut self) -> Look {
+        let Walk { led, readings, place, .. } = self;
+        let all = place.iter().flat_map(|&place| (0..*readings).map(move |it| (place, it)));
+        all.map(|(place, property)| view(&mut *led.machine, property, place as u32)).collect()
+    }
+
+    /// Notes how the component looks where the machine stands.
+    fn look(&mut self, done: usize) -> u32 {
+        if self.readings == 0 || self.place.is_none() {
+            return NONE;
+        }
+        let seen = (self.own[done], self.look_now(), false);
+        let Alone { looks, known_looks, .. } = &mut *self.tree;
+        if let Some(&known) = known_looks.get(&seen) {
+            return known;
+        }
+        let place = looks.len() as u32;
+        looks.push((seen.clone(), None));
+        known_looks.insert(seen, place);
+        self.sights.push(Sight {
+            what: What::Look,
+            place,
+            len: self.led.doings.len(),
+            without: [].into(),
+        });
+        place
+    }
+
+    /// What is possible at a node.
+    fn stand(&mut self, node: u32, done: u32) -> Result<Stand, Error> {
+        let key = (node, self.shown[done as usize]);
+        if let Some(&stand) = self.tree.stands.get(&key) {
+            return Ok(stand);
+        }
+        self.follow()?;
+        let from = self.tree.choices.len() as u32;
+        let mut listed = std::mem::take(&mut self.listed);
+        self.led.machine.possible(&mut listed)?;
+        listed.dedup_by_key(|transition| transition.process);
+        for &Transition { process, .. } in &listed {
+            if self.led.parts.of(&*self.led.machine, process) == self.tree.component {
+                self.choose(process, done)?;
+            }
+        }
+        self.listed = listed;
+        let is_end = from == self.tree.choices.len() as u32;
+        if self.shares {
+            let mut blocked = Vec::new();
+            self.led.machine.blocked(&mut blocked)?;
+            for process in blocked {
+                if self.led.parts.of(&*self.led.machine, process) == self.tree.component {
+                    self.choose(process, done)?;
+                }
+            }
+        }
+        let mut stand = Stand { from, to: self.tree.choices.len() as u32, end: NONE, stop: NONE };
+        if is_end {
+            (stand.end, stand.stop) = (self.note_end(done), self.note_stop(done));
+        }
+        self.tree.stands.insert(key, stand);
+        Ok(stand)
+    }
+
+    /// Adds the choices that a process has where the machine stands, or would have if the rest had done less.
+    fn choose(&mut self, process: Process, done: u32) -> Result<(), Error> {
+        let mut cuts: Vec<Vec<u32>> = vec![Vec::new()];
+        let mut seen: FxHashSet<Vec<u32>> = FxHashSet::default();
+        let (mut without, mut alternatives) = (Vec::new(), Vec::new());
+        while let Some(roots) = cuts.pop() {
+            self.leave_out(&roots, &mut without);
+            let is_own = |&event: &u32| self.is_own(event as usize);
+            if without.iter().any(is_own) {
+                continue;
+            }
+            let found = self.led.machine.elsewhere(process, &without, &mut alternatives)?;
+            if let Elsewhere::Possible(footprint, created_by) = found {
+                for &alternative in &alternatives {
+                    let transition = Transition { process, alternative };
+                    let would = self.led.would(transition, footprint, created_by, &without)?;
+                    let is_smaller = !roots.is_empty();
+                    let branch = match would.name {
+                        0 => NONE,
+                        name => {
+                            let step = Some((would.doing, would.label, name));
+                            self.note(step, &would.past, &without, self.own[done as usize])
+                        }
+                    };
+                    if branch != NONE || !is_smaller {
+                        let (mark, child) = (would.mark, NONE);
+                        let choice = Choice { transition, mark, branch, child, is_smaller };
+                        self.tree.choices.push(choice);
+                    }
+                }
+            }
+            if self.shares {
+                for event in self.hindrances(found, &without) {
+                    let order = &self.led.marks.order;
+                    let is_after = |&&root: &&u32| order.before(event as usize, root as usize);
+                    let stay = roots.iter().filter(|root| !is_after(root)).copied();
+                    let mut smaller: Vec<u32> = stay.chain([event]).collect();
+                    smaller.sort_unstable();
+                    if seen.insert(smaller.clone()) {
+                        cuts.push(smaller);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_own(&self, event: usize) -> bool {
+        self.led.marks.all[event].component == self.tree.component
+    }
+
+    /// Lists what a cut lacks: these events and all that happens after them.
+    fn leave_out(&self, roots: &[u32], into: &mut Vec<u32>) {
+        into.clear();
+        let Some(&first) = roots.iter().min() else { return };
+        let order = &self.led.marks.order;
+        for event in first as usize..self.led.doings.len() {
+            let lacks = |&root: &u32| root as usize == event || order.before(root as usize, event);
+            if roots.iter().any(lacks) {
+                into.push(event as u32);
+            }
+        }
+    }
+
+    /// The last events of a cut without which a step might be possible, or another one: of the rest, as the component's own stay.
+    fn hindrances(&self, found: Elsewhere, without: &[u32]) -> Vec<u32> {
+        let footprints = self.led.machine.footprints();
+        let is_in = |event: &usize| without.binary_search(&(*event as u32)).is_err();
+        let all = (0..self.led.doings.len()).rev().filter(is_in);
+        let touched = |event: usize| self.led.doings[event].footprint;
+        match found {
+            Elsewhere::Possible(footprint, _) | Elsewhere::Unwanted(footprint) => {
+                let mut last: Vec<u32> = Vec::new();
+                for event in all.filter(|&event| !self.is_own(event)) {
+                    let is_after =
+                        |&later: &u32| self.led.marks.order.before(event, later as usize);
+                    if footprints.conflict(touched(event), footprint) && !last.iter().any(is_after)
+                    {
+                        last.push(event as u32);
+                    }
+                }
+                last
+            }
+            Elsewhere::Hindered(by) => vec![by as u32],
+            Elsewhere::Blocked(by) => {
+                let last = |&object: &u32| {
+                    let mut writers = all.clone();
+                    writers.find(|&event| footprints.is_written(touched(event), object))
+                };
+                let last = by.objects().iter().filter_map(last);
+                last.map(|event| event as u32).collect()
+            }
+        }
+    }
+
+    /// Notes a branch, if it is a new one, and says which it is.
+    fn note(
+        &mut self,
+        step: Option<(Doing, Label, Name)>,
+        past: &[u32],
+        without: &[u32],
+        around: u64,
+    ) -> u32 {
+        let name = step.as_ref().map_or(0, |(_, _, name)| *name);
+        let component = self.tree.component;
+        let next = (self.tree.branches.len() + self.drafts.len()) as u32;
+        let known = *self.tree.known_branches.entry((name, around)).or_insert(next);
+        if known == next {
+            let marks = &self.led.marks.all;
+            let name = |&event: &u32| marks[event as usize].for_component(component);
+            self.drafts.push((next, step, past.iter().filter_map(name).collect()));
+            self.sights.push(Sight {
+                what: What::Branch,
+                place: next,
+                len: self.led.doings.len(),
+                without: without.into(),
+            });
+        }
+        known
+    }
+
+    /// Notes that the component may stop where the machine stands.
+    fn note_stop(&mut self, done: u32) -> u32 {
+        let all: Vec<u32> = (0..self.led.doings.len() as u32).collect();
+        let done = done as usize;
+        self.note(None, &all, &[], self.own[done].wrapping_add(self.shown[done]))
+    }
+
+    /// Notes how the component looks at its end, where the machine stands.
+    fn note_end(&mut self, done: u32) -> u32 {
+        let groups = &self.led.parts.groups[self.tree.component as usize];
+        let withheld = groups.iter().any(|&group| self.led.machine.withholds(group));
+        let seen = (self.own[done as usize], self.look_now(), withheld);
+        let Alone { ends, known_ends, .. } = &mut *self.tree;
+        if let Some(&known) = known_ends.get(&seen) {
+            return known;
+        }
+        let place = ends.len() as u32;
+        ends.push((seen.clone(), None));
+        known_ends.insert(seen, place);
+        let len = self.led.doings.len();
+        self.sights.push(Sight { what: What::End, place, len, without: [].into() });
+        place
+    }
+
+    /// Keeps the run for all that was noted along it. It is as it was then, or longer.
+    fn keep(&mut self) {
+        if self.sights.is_empty() {
+            return;
+        }
+        let trace = Rc::new(self.led.trace());
+        let component = self.tree.component;
+        let mut drafts = self.drafts.drain(..);
+        for Sight { what, place, len, without } in self.sights.drain(..) {
+            let is_in = |event: usize| {
+                let is_its = || trace.events[event].mark.component == component;
+                let is_without = || without.binary_search(&(event as u32)).is_ok();
+                event < len && (what == What::Branch || is_its()) && !is_without()
+            };
+            let stays: Box<[bool]> = (0..trace.events.len()).map(is_in).collect();
+            let part = (Rc::clone(&trace), stays);
+            match what {
+                What::Look => self.tree.looks[place as usize].1 = Some(part),
+                What::End => self.tree.ends[place as usize].1 = Some(part),
+                What::Branch => {
+                    if let Some((number, step, past)) = drafts.next() {
+                        debug_assert_eq!((number, place), (place, self.tree.branches.len() as u32));
+                        let (trace, stays) = part;
+                        let branch = Branch { component, step, past, trace, stays };
+                        self.tree.branches.push(Rc::new(branch));
+                    }
+                }
+            }
+        }
+    }
+}
