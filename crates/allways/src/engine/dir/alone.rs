@@ -235,6 +235,7 @@ struct Walk<'w, 'a, M> {
     drafts: Vec<(u32, Option<(Doing, Label, Name)>, FxHashSet<Name>)>,
     listed: Vec<Transition>,
     met: Met,
+    runs: u64,
     walked: Walked,
 }
 
@@ -270,6 +271,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
             drafts: Vec::new(),
             listed: Vec::new(),
             met: Met::default(),
+            runs: 0,
             walked: Walked::default(),
         };
         walk.divide(component);
@@ -358,6 +360,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
                 self.frames[at].has_gone_on = true;
                 if at + self.given_before[done as usize] >= self.limits.max_depth {
                     self.walked.bound.get_or_insert(Bound::Depth);
+                    self.end_run();
                     continue;
                 }
                 let done = done + u32::from(name != 0);
@@ -391,7 +394,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
 
     /// There is nothing more that is wanted.
     fn end(&mut self, node: u32, done: u32) {
-        self.limits.runs.fetch_add(1, Relaxed);
+        self.end_run();
         let stand = self.tree.stands.get(&(node, self.shown[done as usize])).copied();
         let is_all = done as usize == self.wanted.len();
         match stand {
@@ -405,8 +408,13 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
             }
             None => {}
         }
-        let (found, budget) = (&self.walked.found, self.limits.budget);
-        if found.traces + found.others >= budget.max_runs {
+    }
+
+    /// A run has ended, or was cut off.
+    fn end_run(&mut self) {
+        self.limits.runs.fetch_add(1, Relaxed);
+        self.runs += 1;
+        if self.runs >= self.limits.budget.max_runs {
             self.walked.bound = Some(Bound::Runs);
         }
     }
@@ -426,7 +434,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
     fn give(&mut self, done: usize) -> Result<(), Error> {
         for index in 0..self.given[done].len() {
             let event = &self.told.events[self.given[done][index] as usize];
-            self.led.repeat(event.what.transition, &event.mark)?;
+            self.led.repeat(event.what.transition, &event.mark, Some(self.tree.component))?;
             self.count();
         }
         Ok(())
@@ -444,7 +452,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
         for at in same..self.frames.len() {
             let Frame { node, done, .. } = self.frames[at];
             let Node { transition, mark, .. } = &self.tree.nodes[node as usize];
-            self.led.repeat(*transition, mark)?;
+            self.led.repeat(*transition, mark, Some(self.tree.component))?;
             self.count();
             if self.frames[at - 1].done < done {
                 self.give(done as usize)?;
@@ -458,7 +466,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
     fn take(&mut self, choice: u32, transition: Transition, done: u32) -> Result<u32, Error> {
         self.follow()?;
         let mark = self.tree.choices[choice as usize].mark.clone();
-        let performed = self.led.repeat(transition, &mark)?;
+        let performed = self.led.repeat(transition, &mark, Some(self.tree.component))?;
         self.count();
         if performed.failed {
             let (cause, message) = self.led.machine.failure()?;

@@ -8,6 +8,7 @@
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
 use super::alone::{Alone, Limits};
+use super::fit::{Fit, Index, Kept, add_hint};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Ends, Explored, Looks, Partial};
 use super::verdict::Verdicts;
@@ -19,7 +20,8 @@ use crate::engine::options::Reduction;
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
-use crate::trace::skeleton::{Event, Name, Trace, global_name, mix, signature};
+use crate::trace::order::{contains, insert, members};
+use crate::trace::skeleton::{Event, Mark, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -29,13 +31,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
 
+/// So many pairs of traces and branches are looked at before somebody looks at the clock.
+const PAIRS_A_PULSE: u64 = 64;
+
 /// A skeleton, and a trace that has it.
 pub(super) struct Known {
     pub trace: Rc<Trace<Doing>>,
     /// Its names, sorted.
-    names: Box<[Name]>,
-    /// For each component, the names of its local skeleton, sorted, and their signature.
-    local_names: Vec<Box<[Name]>>,
+    pub names: Box<[Name]>,
+    index: Rc<Index>,
+    /// The trace that it was made of, with a branch.
+    pub parent: Option<u32>,
+    /// For each component, the signature of its local skeleton.
     pub locals: Box<[u64]>,
     /// What observers know at its end.
     pub observed: Box<[u32]>,
@@ -75,7 +82,7 @@ pub(super) struct Global<'a, M> {
     signatures: FxHashSet<u64>,
     /// The traces that have an event with this name.
     with_name: FxHashMap<Name, Vec<u32>>,
-    branches: Vec<Rc<Branch>>,
+    branches: Vec<Kept>,
     known_branches: FxHashSet<(u32, Name, u64)>,
     /// For each component and the last of its own interface events before a branch, what may fit together.
     hooks: FxHashMap<(u32, Name), Hook>,
@@ -145,9 +152,15 @@ impl<'a, M: Machine> Global<'a, M> {
     /// Explores everything, unless something is found or a bound is reached.
     pub fn explore(&mut self) -> Result<(), Error> {
         let Ran::Whole(first) = self.run(&[], true)? else { return Ok(()) };
-        self.add(first);
-        while !self.verdict.is_over() && !self.is_over() {
+        self.add(first, None);
+        let mut pairs = 0_u64;
+        while !self.verdict.is_over() {
+            // Most pairs do not fit, which is soon seen: not worth a look at the clock.
+            if (pairs.is_multiple_of(PAIRS_A_PULSE) || self.pairs.is_empty()) && self.is_over() {
+                break;
+            }
             if let Some((trace, branch)) = self.pairs.pop() {
+                pairs += 1;
                 self.compose(trace, branch)?;
             } else if let Some((component, trace)) = self.tasks.pop_front() {
                 self.explore_alone(component, trace)?;
@@ -185,20 +198,24 @@ impl<'a, M: Machine> Global<'a, M> {
         self.machine.bytes() + alone + (kept * events.max(8) * 128) as u64
     }
 
-    /// Has the whole system do this, and go on to the end if it should.
-    pub fn run(&mut self, doings: &[Doing], goes_on: bool) -> Result<Ran, Error> {
+    /// Has the whole system do this, and go on to the end if it should. What can be told of an event may be known.
+    pub fn run(
+        &mut self,
+        given: &[(Transition, Option<&Mark>)],
+        goes_on: bool,
+    ) -> Result<Ran, Error> {
         let mut led = Led::new(&mut *self.machine, self.parts);
         led.restart(self.start)?;
         let mut possible: Vec<Transition> = Vec::new();
-        let mut given = doings.iter();
+        let mut given = given.iter();
         let ran = loop {
-            let next = match given.next() {
-                Some(doing) => doing.transition,
+            let (next, mark) = match given.next() {
+                Some(&next) => next,
                 None if !goes_on => return Ok(Ran::Whole(led.trace())),
                 None => {
                     led.machine.possible(&mut possible)?;
                     match possible.first() {
-                        Some(&next) => next,
+                        Some(&next) => (next, None),
                         None => break Ran::Whole(led.trace()),
                     }
                 }
@@ -207,7 +224,10 @@ impl<'a, M: Machine> Global<'a, M> {
                 self.bound.get_or_insert(Bound::Depth);
                 break Ran::Whole(led.trace());
             }
-            let performed = led.perform(next)?;
+            let performed = match mark {
+                None => led.perform(next)?,
+                Some(mark) => led.repeat(next, mark, None)?,
+            };
             self.counts.transitions += 1;
             if performed.fed {
                 let Led { machine, .. } = &mut led;
@@ -240,7 +260,7 @@ impl<'a, M: Machine> Global<'a, M> {
     }
 
     /// Adds a trace, if its skeleton is new.
-    fn add(&mut self, trace: Trace<Doing>) {
+    fn add(&mut self, trace: Trace<Doing>, parent: Option<u32>) {
         if !self.signatures.insert(signature(trace.skeleton())) {
             return;
         }
@@ -250,13 +270,10 @@ impl<'a, M: Machine> Global<'a, M> {
         for &name in &names {
             self.with_name.entry(name).or_default().push(number);
         }
-        let (mut locals, mut local_names) = (Vec::new(), Vec::new());
+        let mut locals = Vec::new();
         for component in 0..self.parts.len() {
-            let mut all: Vec<Name> = trace.local_skeleton(component).collect();
-            all.sort_unstable();
-            let local = signature(all.iter().copied());
+            let local = signature(trace.local_skeleton(component));
             locals.push(local);
-            local_names.push(all.into());
             if let Entry::Vacant(vacant) = self.locals.entry((component, local)) {
                 vacant.insert(Local::default());
                 self.tasks.push_back((component, number));
@@ -273,7 +290,8 @@ impl<'a, M: Machine> Global<'a, M> {
         let readings = self.machine.readings().iter().filter_map(|it| it.observer).max();
         let observers = 0..readings.map_or(0, |last| last + 1);
         let observed = observers.map(|observer| self.machine.observed(observer)).collect();
-        self.known.push(Known { trace: Rc::new(trace), names, local_names, locals, observed });
+        let index = Rc::new(Index::new(&trace, self.parts.len()));
+        self.known.push(Known { trace: Rc::new(trace), names, index, parent, locals, observed });
     }
 
     /// A component by itself.
@@ -342,29 +360,84 @@ impl<'a, M: Machine> Global<'a, M> {
         if !self.known_branches.insert((component, name, all)) {
             return;
         }
-        let last = around.iter().rev().find(|name| branch.past.contains(name)).copied();
         let number = self.branches.len() as u32;
-        self.branches.push(branch);
-        let hook = self.hooks.entry((component, last.unwrap_or(0))).or_default();
+        let kept = Kept::new(branch, around);
+        let hook = self.hooks.entry((component, kept.hook())).or_default();
+        self.branches.push(kept);
         hook.branches.push(number);
         self.pairs.extend(hook.traces.iter().map(|&trace| (trace, number)));
     }
 
     /// Takes a branch where it is possible in a trace, as far as that goes with it.
     fn compose(&mut self, trace: u32, branch: u32) -> Result<(), Error> {
-        let branch = Rc::clone(&self.branches[branch as usize]);
+        let (known, kept) = (&self.known[trace as usize], &self.branches[branch as usize]);
+        let (index, parent) = (Rc::clone(&known.index), trace);
+        let branch = Rc::clone(&kept.branch);
         let component = branch.component;
-        let known = &self.known[trace as usize];
-        let local_names = &known.local_names[component as usize];
-        let has = |name: &Name| local_names.binary_search(name).is_ok();
-        let is_taken = branch.step.as_ref().is_some_and(|(_, _, name)| has(name));
-        if is_taken || !branch.past.iter().all(has) {
-            return Ok(());
-        }
-        let mut names: FxHashSet<Name> = local_names.iter().copied().collect();
+        let Some(past) = index.past_of(kept) else { return Ok(()) };
         let trace = Rc::clone(&known.trace);
-        // What cannot be there together is left out on both sides, and with it what comes after it.
-        let (stays, other_stays) = loop {
+        let (stays, other_stays) = match index.fit(&trace, kept, &past, self.machine.footprints()) {
+            Fit::No => return Ok(()),
+            Fit::Whole(stays) => (stays, None),
+            Fit::Part => {
+                let (stays, other_stays) = self.fit_in_part(&trace, &branch);
+                if past.iter().zip(&stays).any(|(past, stays)| past & !stays != 0) {
+                    return Ok(());
+                }
+                (stays, Some(other_stays))
+            }
+        };
+        let mut all = index.signature(&stays);
+        match &branch.step {
+            Some((_, label, _)) => {
+                let name = global_name(component, label, index.signature(&past));
+                all = all.wrapping_add(mix(name));
+                if !self.composed.insert(all) || self.is_part_of_known(&trace, &stays, name) {
+                    return Ok(());
+                }
+            }
+            None => {
+                // It stops if there is nothing more for it than there was.
+                if !index.concerns_just(component, &stays, kept) || self.signatures.contains(&all) {
+                    return Ok(());
+                }
+            }
+        }
+        let stays: Vec<bool> =
+            (0..trace.events.len()).map(|event| contains(&stays, event)).collect();
+        let other_stays = other_stays.as_deref().unwrap_or(&branch.stays);
+        let Some(merged) = trace.merged(&stays, component, &branch.trace, other_stays) else {
+            let what = "parts of traces that should fit together do not";
+            return Err(Error::Internal(what.to_owned()));
+        };
+        // What can be told of an event is told by its name for the component, whose part the other trace is.
+        let mark = |event: &'_ Event<Doing>| {
+            let name = event.mark.for_component(component)?;
+            index.place(component, name).map(|place| &trace.events[place].mark)
+        };
+        let event = |&(is_other, place): &(bool, usize)| match is_other {
+            false => (trace.events[place].what.transition, Some(&trace.events[place].mark)),
+            true => {
+                let event = &branch.trace.events[place];
+                let mark = if event.mark.name == 0 { Some(&event.mark) } else { mark(event) };
+                (event.what.transition, mark)
+            }
+        };
+        let mut given: Vec<(Transition, Option<&Mark>)> = merged.iter().map(event).collect();
+        given.extend(branch.step.as_ref().map(|(doing, ..)| (doing.transition, None)));
+        self.counts.compositions += 1;
+        // Where it stops, others may stop, too, or go on: that is for them to say.
+        if let Ran::Whole(trace) = self.run(&given, branch.step.is_some())? {
+            self.add(trace, Some(parent));
+        }
+        Ok(())
+    }
+
+    /// What is left of a trace and a branch if what cannot be there together is left out on both sides, and with it what comes after it.
+    fn fit_in_part(&self, trace: &Trace<Doing>, branch: &Branch) -> (Vec<u64>, Box<[bool]>) {
+        let component = branch.component;
+        let mut names: FxHashSet<Name> = trace.local_skeleton(component).collect();
+        loop {
             let other_stays = branch.trace.without(|place, event| {
                 !branch.stays[place]
                     || own_name(event, component).is_some_and(|name| !names.contains(&name))
@@ -389,61 +462,32 @@ impl<'a, M: Machine> Global<'a, M> {
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            let fits = kept.is_subset(&left);
+            if kept.is_subset(&left) {
+                let mut bits = vec![0; trace.events.len() / 64 + 1];
+                let staying = stays.iter().enumerate().filter(|(_, stays)| **stays);
+                staying.for_each(|(event, _)| insert(&mut bits, event));
+                return (bits, other_stays.into());
+            }
             names = left;
-            if fits {
-                break (stays, other_stays);
-            }
+        }
+    }
+
+    /// Whether some events of a trace, with one more that has this name, are part of a skeleton that is known.
+    fn is_part_of_known(&self, trace: &Trace<Doing>, events: &[u64], name: Name) -> bool {
+        let Some(others) = self.with_name.get(&name) else { return false };
+        let names = || {
+            members(events).map(|event| trace.events[event].mark.name).filter(|&name| name != 0)
         };
-        if !branch.past.iter().all(|name| names.contains(name)) {
-            return Ok(());
-        }
-        let mut wanted: Vec<Name> = (trace.events.iter().zip(&stays))
-            .filter(|(event, stays)| **stays && event.mark.name != 0)
-            .map(|(event, _)| event.mark.name)
-            .collect();
-        match &branch.step {
-            Some((_, label, _)) => {
-                let past = name_of_past(&trace, component, &branch.past);
-                let name = global_name(component, label, past);
-                wanted.push(name);
-                if !self.composed.insert(signature(wanted.iter().copied())) {
-                    return Ok(());
-                }
-                // What came last is what the fewest have.
-                let has_all = |&other: &u32| {
-                    let other = &self.known[other as usize].names;
-                    wanted.iter().rev().all(|name| other.binary_search(name).is_ok())
-                };
-                if self.with_name.get(&name).is_some_and(|others| others.iter().any(has_all)) {
-                    return Ok(());
-                }
-            }
-            None => {
-                // It stops if there is nothing more for it than there was.
-                let concerns = (trace.events.iter().zip(&stays))
-                    .filter(|(_, stays)| **stays)
-                    .filter_map(|(event, _)| event.mark.for_component(component));
-                let concerns: FxHashSet<Name> = concerns.collect();
-                if concerns != branch.past
-                    || self.signatures.contains(&signature(wanted.iter().copied()))
-                {
-                    return Ok(());
-                }
-            }
-        }
-        let composed = trace.with(&stays, component, &branch.trace, &other_stays);
-        let Some(mut doings) = composed else {
-            let what = "parts of traces that should fit together do not";
-            return Err(Error::Internal(what.to_owned()));
+        let mut hints = [0; 4];
+        names().for_each(|name| add_hint(&mut hints, name));
+        let wanted: Vec<Name> = names().collect();
+        // What came last is what the fewest have.
+        let has_all = |&other: &u32| {
+            let Known { index, names, .. } = &self.known[other as usize];
+            let has = |name| names.binary_search(name).is_ok();
+            index.may_have(&hints) && wanted.iter().rev().all(has)
         };
-        doings.extend(branch.step.as_ref().map(|(doing, ..)| *doing));
-        self.counts.compositions += 1;
-        // Where it stops, others may stop, too, or go on: that is for them to say.
-        if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
-            self.add(trace);
-        }
-        Ok(())
+        others.iter().any(has_all)
     }
 
     /// How many skeletons there are with which some trace ends, and how many traces of the whole system the local ones cover.
@@ -469,22 +513,4 @@ pub(super) fn own_name(event: &Event<Doing>, component: u32) -> Option<Name> {
         true => event.mark.for_component(component),
         false => None,
     }
-}
-
-/// The global names of what happens before an event that comes after those that a component calls so, as one number.
-fn name_of_past(trace: &Trace<Doing>, component: u32, past: &FxHashSet<Name>) -> u64 {
-    let mut is_past = vec![false; trace.events.len()];
-    let mut sum = 0_u64;
-    for (place, event) in trace.events.iter().enumerate().rev() {
-        if event.mark.for_component(component).is_some_and(|name| past.contains(&name)) {
-            is_past[place] = true;
-        }
-        if is_past[place] {
-            event.before.iter().for_each(|&before| is_past[before as usize] = true);
-            if event.mark.name != 0 {
-                sum = sum.wrapping_add(mix(event.mark.name));
-            }
-        }
-    }
-    sum
 }

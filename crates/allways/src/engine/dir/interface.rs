@@ -170,8 +170,25 @@ impl<'a, M: Machine> Led<'a, M> {
         Ok(performed)
     }
 
-    /// Makes something happen again of which is known what can be told of it.
-    pub fn repeat(&mut self, transition: Transition, mark: &Mark) -> Result<Performed, Error> {
+    /// Makes something happen again of which is known what can be told of it: by all, or by one component.
+    pub fn repeat(
+        &mut self,
+        transition: Transition,
+        mark: &Mark,
+        by: Option<u32>,
+    ) -> Result<Performed, Error> {
+        if cfg!(debug_assertions) {
+            let performed = self.perform(transition)?;
+            let is_known = |now: &Mark| match by {
+                Some(component) => now.for_component(component) == mark.for_component(component),
+                None => now == mark,
+            };
+            if !performed.failed && !self.marks.all.last().is_some_and(is_known) {
+                let what = "what can be told of an event is not what could be told of it before";
+                return Err(Error::Internal(what.to_owned()));
+            }
+            return Ok(performed);
+        }
         let performed = self.machine.perform(transition)?;
         let footprints = self.machine.footprints();
         let touch = Touch {

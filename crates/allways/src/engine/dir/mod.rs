@@ -20,6 +20,7 @@
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod alone;
+mod fit;
 mod global;
 mod interface;
 mod partial;

@@ -7,7 +7,7 @@
 //!
 //! What observers know is decided by interface events alone, which are totally ordered as far as they feed them: it is looked at along the traces of the skeletons.
 
-use super::global::{Global, Ran, own_name};
+use super::global::{Global, Known, Ran};
 use super::interface::Doing;
 use super::partial::{Look, Part};
 use crate::engine::dpor::run_of;
@@ -17,6 +17,7 @@ use crate::engine::{Found, FoundWhat, Terminal, nothing_left};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::outcome::Run;
+use crate::trace::order::{contains, insert, members, unite};
 use crate::trace::skeleton::{Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -134,6 +135,14 @@ impl Verdicts {
     }
 }
 
+/// The interface events of a trace, of each those that happen before it, and those that cuts must not have: by number.
+struct Cuts<'c> {
+    trace: &'c Rc<Trace<Doing>>,
+    events: &'c [usize],
+    pasts: &'c [&'c Vec<u64>],
+    forbidden: Vec<u64>,
+}
+
 /// Looks for something to tell in all that was explored.
 pub(super) struct Judge<'g, 'a, M> {
     global: &'g mut Global<'a, M>,
@@ -175,59 +184,103 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         Ok(())
     }
 
-    /// Looks at each consistent cut of a skeleton.
+    /// Looks at each consistent cut of a skeleton that is not one of its parent's, too: names are told by their pasts, so a cut without any name that the parent has not is a cut of
+    /// the parent. The others are told apart by the first of the new events that they have. Events are added in the order of the run, so no cut is met twice.
     fn look_at_cuts(&mut self, known: usize) -> Result<(), Error> {
-        let trace = Rc::clone(&self.global.known[known].trace);
+        let Known { trace, parent, .. } = &self.global.known[known];
+        let trace = Rc::clone(trace);
+        let parent = parent.map(|parent| &self.global.known[parent as usize].names);
+        let is_new = |name| parent.is_none_or(|names| names.binary_search(name).is_err());
         // The interface events, and of each those that happen before it.
         let mut events: Vec<usize> = Vec::new();
+        let mut new: Vec<usize> = Vec::new();
         let mut pasts: Vec<Vec<u64>> = Vec::new();
         let words = trace.events.len() / 64 + 1;
         for (place, event) in trace.events.iter().enumerate() {
             let mut past = vec![0_u64; words];
             for &before in &event.before {
                 let before = before as usize;
-                pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
+                unite(&mut past, &pasts[before]);
                 if let Ok(number) = events.binary_search(&before) {
-                    past[number / 64] |= 1 << (number % 64);
+                    insert(&mut past, number);
                 }
             }
             pasts.push(past);
             if event.mark.name != 0 {
+                if is_new(&event.mark.name) {
+                    new.push(events.len());
+                }
                 events.push(place);
             }
         }
-        let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
-        let mut todo = vec![vec![0_u64; words]];
-        while let Some(cut) = todo.pop() {
-            let is_in = |number: usize| cut[number / 64] >> (number % 64) & 1 == 1;
-            let mut own = vec![0_u64; self.global.parts.len() as usize];
-            for (number, &place) in events.iter().enumerate() {
-                let event = &trace.events[place];
-                if !is_in(number) {
-                    let past = &pasts[place];
-                    if past.iter().zip(&cut).all(|(past, cut)| past & !cut == 0) {
-                        let mut more = cut.clone();
-                        more[number / 64] |= 1 << (number % 64);
-                        if met.insert(more.clone()) {
-                            todo.push(more);
-                        }
-                    }
-                } else if let Some(name) = own_name(event, event.mark.component) {
-                    let own = &mut own[event.mark.component as usize];
-                    *own = own.wrapping_add(mix(name));
-                }
+        let pasts: Vec<&Vec<u64>> = events.iter().map(|&place| &pasts[place]).collect();
+        let mut cuts = Cuts { trace: &trace, events: &events, pasts: &pasts, forbidden: Vec::new() };
+        cuts.forbidden.resize(words, 0);
+        if parent.is_none() {
+            return self.look_at_cuts_from(&cuts, vec![0; words]);
+        }
+        for first in new {
+            let mut cut = pasts[first].clone();
+            insert(&mut cut, first);
+            if cut.iter().zip(&cuts.forbidden).all(|(cut, forbidden)| cut & forbidden == 0) {
+                self.look_at_cuts_from(&cuts, cut)?;
             }
-            self.look_at_cut(&trace, &own, &|place| {
-                events.binary_search(&place).is_ok_and(|number| !is_in(number))
-            })?;
-            if self.global.verdict.is_over() {
-                return Ok(());
-            }
-            if met.len().is_multiple_of(1 << 10) && self.global.is_over() {
-                return Ok(());
+            insert(&mut cuts.forbidden, first);
+            if self.global.verdict.is_over() || self.global.is_over() {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Looks at a cut, and at all larger ones without some events.
+    fn look_at_cuts_from(&mut self, cuts: &Cuts<'_>, mut cut: Vec<u64>) -> Result<(), Error> {
+        let Cuts { trace, events, pasts, forbidden } = cuts;
+        let mut own = vec![0_u64; self.global.parts.len() as usize];
+        let name = |number: usize| {
+            let mark = &trace.events[events[number]].mark;
+            let component = mark.component;
+            (component as usize, mark.for_component(component).map_or(0, mix))
+        };
+        for number in members(&cut) {
+            let (component, name) = name(number);
+            own[component] = own[component].wrapping_add(name);
+        }
+        let mut added: Vec<usize> = Vec::new();
+        let (mut next, mut looks) = (0, true);
+        let mut count = 0_usize;
+        loop {
+            if looks {
+                self.look_at_cut(trace, &own, &|place| {
+                    events.binary_search(&place).is_ok_and(|number| !contains(&cut, number))
+                })?;
+                count += 1;
+                if self.global.verdict.is_over()
+                    || (count.is_multiple_of(1 << 10) && self.global.is_over())
+                {
+                    return Ok(());
+                }
+            }
+            let is_next = |&number: &usize| {
+                !contains(&cut, number)
+                    && !contains(forbidden, number)
+                    && pasts[number].iter().zip(&cut).all(|(past, cut)| past & !cut == 0)
+            };
+            if let Some(number) = (next..events.len()).find(is_next) {
+                insert(&mut cut, number);
+                let (component, name) = name(number);
+                own[component] = own[component].wrapping_add(name);
+                added.push(number);
+                (next, looks) = (number + 1, true);
+            } else if let Some(number) = added.pop() {
+                cut[number / 64] &= !(1 << (number % 64));
+                let (component, name) = name(number);
+                own[component] = own[component].wrapping_sub(name);
+                (next, looks) = (number + 1, false);
+            } else {
+                return Ok(());
+            }
+        }
     }
 
     /// Whether a component has anything that properties see. The network, if it is one, has not.
@@ -364,7 +417,9 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let mut trace = Rc::clone(trace);
         for (component, (other, other_stays)) in parts.iter().enumerate() {
             let doings = trace.with(&stays, component as u32, other, other_stays);
-            let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
+            let doings = doings.ok_or_else(lost)?;
+            let given: Vec<_> = doings.iter().map(|doing| (doing.transition, None)).collect();
+            let ran = self.global.run(&given, false)?;
             let Ran::Whole(next) = ran else { return Err(lost()) };
             stays = vec![true; next.events.len()];
             trace = Rc::new(next);
