@@ -11,7 +11,7 @@ use super::alone::{Alone, Limits};
 use super::fit::{Fit, Index, Kept, add_hint};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Ends, Explored, Looks, Partial};
-use super::verdict::Verdicts;
+use super::verdict::{Judge, Verdicts};
 use crate::engine::budget::Budget;
 use crate::engine::dpor::explore::Explorer;
 use crate::engine::dpor::{explore, run_of};
@@ -33,6 +33,9 @@ const DEFAULT_DEPTH: u64 = 1_000;
 
 /// So many pairs of traces and branches are looked at before somebody looks at the clock.
 const PAIRS_A_PULSE: u64 = 64;
+
+/// Properties are judged for the first time when so many skeletons are known and tasks are done.
+const FIRST_JUDGEMENT: usize = 32;
 
 /// A skeleton, and a trace that has it.
 pub(super) struct Known {
@@ -92,6 +95,9 @@ pub(super) struct Global<'a, M> {
     /// What is known of components whose own steps are all ordered.
     alone: Vec<Option<Alone>>,
     pairs: Vec<(u32, u32)>,
+    tasks_done: usize,
+    /// How much is known when properties are next judged.
+    next_judgement: usize,
     pub locals: FxHashMap<(u32, u64), Local>,
     /// For each component.
     pub looks: Vec<Looks>,
@@ -140,6 +146,8 @@ impl<'a, M: Machine> Global<'a, M> {
             composed: FxHashSet::default(),
             tasks: VecDeque::new(),
             pairs: Vec::new(),
+            tasks_done: 0,
+            next_judgement: FIRST_JUDGEMENT,
             locals: FxHashMap::default(),
             looks: (0..parts.len()).map(|_| Looks::default()).collect(),
             counts: Counts::default(),
@@ -164,11 +172,23 @@ impl<'a, M: Machine> Global<'a, M> {
                 self.compose(trace, branch)?;
             } else if let Some((component, trace)) = self.tasks.pop_front() {
                 self.explore_alone(component, trace)?;
+                self.judge_early()?;
             } else {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Judges what is known whenever that has doubled, so a violation is found soon after it can be.
+    fn judge_early(&mut self) -> Result<(), Error> {
+        self.tasks_done += 1;
+        let size = self.known.len() + self.tasks_done;
+        if size < self.next_judgement || self.verdict.is_over() {
+            return Ok(());
+        }
+        self.next_judgement = 2 * size;
+        Judge::new(self).judge_early()
     }
 
     /// Whether a bound is reached.

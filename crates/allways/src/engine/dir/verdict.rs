@@ -151,6 +151,8 @@ pub(super) struct Judge<'g, 'a, M> {
     all_sets: Vec<Rc<[Look]>>,
     known_sets: FxHashMap<Rc<[Look]>, u32>,
     looked_at: FxHashSet<Box<[u32]>>,
+    /// Whether only violations are looked for.
+    is_early: bool,
 }
 
 impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
@@ -161,7 +163,25 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             all_sets: Vec::new(),
             known_sets: FxHashMap::default(),
             looked_at: FxHashSet::default(),
+            is_early: false,
         }
+    }
+
+    /// Looks for violations in what is known so far. What a component is known to look like after some interface events it may look like wherever these fit, so what is found is there.
+    pub fn judge_early(&mut self) -> Result<(), Error> {
+        self.is_early = true;
+        let readings = &self.global.verdict.readings;
+        let is_view = |it: &Reading| it.observer.is_none() && it.kind == PropertyKind::Always;
+        if !readings.iter().any(is_view) {
+            return Ok(());
+        }
+        for known in 0..self.global.known.len() {
+            self.look_at_cuts(known)?;
+            if self.global.verdict.is_over() || self.global.is_over() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Looks at everything.
@@ -226,7 +246,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                 self.look_at_cuts_from(&cuts, cut)?;
             }
             insert(&mut cuts.forbidden, first);
-            if self.global.verdict.is_over() || self.global.is_over() {
+            if self.global.verdict.is_over() {
                 break;
             }
         }
@@ -321,7 +341,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         is_out: &dyn Fn(usize) -> bool,
     ) -> Result<(), Error> {
         for property in 0..self.global.verdict.readings.len() {
-            if self.global.verdict.readings[property].observer.is_some() {
+            let Reading { kind, observer } = self.global.verdict.readings[property];
+            if observer.is_some() || (self.is_early && kind != PropertyKind::Always) {
                 continue;
             }
             let Some(sought) = self.global.verdict.sought(property) else { continue };
