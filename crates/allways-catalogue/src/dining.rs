@@ -4,18 +4,17 @@
 //! other, and puts both back. If all take the one on their left first, each may hold one and wait for ever for the
 //! other. So they take the fork with the lower number first: that is the left one for all of them but the last.
 //!
-//! A fork is a mutex, and a mutex is shared by the threads of one process alone. So each of the `components` is a table of its own: a process
-//! with its own philosophers and forks, that has nothing to do with the others.
-//!
 //! Two philosophers share each fork, and one of them has it first. Each of the 2ⁿ ways to decide that is an execution, but for the two in which
-//! everybody waits for a neighbour, all around the table: 2ⁿ − 2. Tables have nothing to do with each other, but whoever does not know that goes
-//! through all combinations: (2ⁿ − 2)ᵏ. That is what the paper on dynamic interface reduction is about.
+//! everybody waits for a neighbour, all around the table: 2ⁿ − 2.
+//!
+//! Those who sit side by side can be one component, as the paper on dynamic interface reduction has it (section 6.1): all that others can tell of it are the two forks at its ends,
+//! however many there are in between. So there are `components` times so many philosophers at the table, and engine `dir` explores them in as many parts.
 //!
 //! The problem is Dijkstra's ("Hierarchical ordering of sequential processes", 1971), and so is the order that solves it.
 
 use crate::together::together;
 use crate::{Bug, Entry, Kind, Parameter, Parameters};
-use allways::{Checkable, Error};
+use allways::{Checkable, Components, Error};
 use allways_threads::Program;
 use allways_threads::sync::Mutex;
 
@@ -25,13 +24,13 @@ pub(crate) const ENTRY: Entry = Entry {
     parameters: &[
         Parameter {
             name: "philosophers",
-            about: "how many sit at a table",
+            about: "how many sit side by side in each component",
             kind: Kind::Number { default: 3, min: 2, max: 12 },
         },
         Parameter {
             name: "components",
-            about: "how many tables there are, each a process with philosophers and forks of its own",
-            kind: Kind::Number { default: 1, min: 1, max: 8 },
+            about: "how many such components sit around the table",
+            kind: Kind::Number { default: 1, min: 1, max: 6 },
         },
     ],
     bugs: &[Bug {
@@ -45,43 +44,32 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const SAME_ORDER: &str = "same-order";
 
-/// How often it was used to eat.
-type Fork = Mutex<u32>;
-
 /// The forks that a philosopher takes, in this order.
 fn forks(philosopher: usize, philosophers: usize, same_order: bool) -> (usize, usize) {
     let (left, right) = (philosopher, (philosopher + 1) % philosophers);
     if same_order { (left, right) } else { (left.min(right), left.max(right)) }
 }
 
-/// What a process does: everybody at its table eats once.
+/// Everybody at the table eats once.
 fn dine(philosophers: usize, same_order: bool) {
-    let table: Vec<Fork> = (0..philosophers).map(|_| Mutex::new(0)).collect();
+    let table: Vec<Mutex<()>> = (0..philosophers).map(|_| Mutex::new(())).collect();
     let names = (0..philosophers).map(|number| format!("philosopher {number}"));
-    let (table, _) = together(names, table, move |table, number| {
+    together(names, table, move |table, number| {
         let (first, second) = forks(number, table.len(), same_order);
-        let mut first = table[first].lock().unwrap();
-        let mut second = table[second].lock().unwrap();
-        *first += 1;
-        *second += 1;
+        let _first = table[first].lock().unwrap();
+        let _second = table[second].lock().unwrap();
     });
-    for fork in table {
-        assert_eq!(fork.into_inner().unwrap(), 2, "each fork is used by two");
-    }
 }
 
 fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
-    let (philosophers, tables) =
+    let (philosophers, components) =
         (parameters.number("philosophers"), parameters.number("components"));
     let same_order = parameters.bug() == Some(SAME_ORDER);
-    let dine = move || dine(philosophers, same_order);
-    let program = match tables {
-        1 => Program::new(dine),
-        _ => (0..tables).fold(Program::of_processes(), |program, table| {
-            program.process(format!("table {table}"), dine)
-        }),
-    };
-    Ok(Box::new(program))
+    let program = Program::new(move || dine(philosophers * components, same_order));
+    // The main thread is number 0 of those that may be in a component.
+    let side_by_side = |component| (0..philosophers).map(move |it| 1 + component * philosophers + it);
+    let components = (0..components).map(|component| side_by_side(component).collect());
+    Ok(Box::new(program.components(Components::new(components.collect())?)))
 }
 
 #[cfg(test)]
@@ -98,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn tables_multiply() {
+    fn components_sit_around_one_table() {
         let at = |philosophers, components| {
             executions("dining", &[("philosophers", philosophers), ("components", components)])
         };
-        assert_eq!([at("2", "2"), at("2", "3"), at("3", "2")], [4, 8, 36]);
+        assert_eq!([at("2", "2"), at("2", "3"), at("3", "2")], [14, 62, 62]);
     }
 
     #[test]
@@ -116,8 +104,8 @@ mod tests {
             let waits = violation.reads.iter().filter(|read| read.contains("to lock mutex"));
             assert_eq!(waits.count().to_string(), philosophers);
         }
-        let two_tables = [("bug", "same-order"), ("components", "2")];
-        let violation = threads("dining", &two_tables).violation.unwrap();
+        let two_components = [("bug", "same-order"), ("components", "2")];
+        let violation = threads("dining", &two_components).violation.unwrap();
         assert_eq!(violation.cause, Cause::Trouble(Trouble::Deadlock));
     }
 }

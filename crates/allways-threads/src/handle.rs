@@ -88,7 +88,18 @@ impl Handle {
     /// The thread that runs is about to access it.
     #[inline]
     pub fn access(&self, kind: Kind, argument: u64, at: &'static Location<'static>) -> Granted {
-        access(Op { kind, object: self.object(), argument, at })
+        access(Op { kind, object: self.object(), argument, said: 0, at })
+    }
+
+    /// The same, and it is known what others are told by that.
+    pub fn tell(
+        &self,
+        kind: Kind,
+        argument: u64,
+        said: u64,
+        at: &'static Location<'static>,
+    ) -> Granted {
+        access(Op { kind, object: self.object(), argument, said: said | 1, at })
     }
 }
 
@@ -110,7 +121,7 @@ impl Handle {
         at: &'static Location<'static>,
         since: u32,
     ) -> Granted {
-        access_since(Op { kind, object: self.object(), argument, at }, since)
+        access_since(Op { kind, object: self.object(), argument, said: 0, at }, since)
     }
 }
 

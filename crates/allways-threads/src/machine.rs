@@ -12,13 +12,16 @@ use crate::runtime::{Main, Runtime};
 use crate::{story, task_words, words};
 use allways::machine::{
     Blockers, Costs, Elsewhere, First, Footprint, Footprints, Machine, Object, Performed, Process,
-    Reach, Reading, Told, Transition,
+    Reach, Reading, Shown, Told, Touched, Transition,
 };
 use allways::{Cause, Error, RunEvent, RunEventKind, Story, Trouble};
 use std::sync::Arc;
 
 /// So many events a thread may have in a row before it is the turn of others.
 const MOST_IN_A_ROW: usize = 32;
+
+/// So long a run is looked at to find out which threads there are.
+const MOST_TO_LEARN: usize = 100_000;
 
 /// Threads, led along a run.
 pub struct Threads {
@@ -28,6 +31,10 @@ pub struct Threads {
     pub(crate) ends_within: Option<u64>,
     /// What was found when somebody last looked for what may happen: after how many events, who, and how.
     looked: Option<(usize, Process, Can)>,
+    /// What the step needs that somebody last asked about.
+    needed: Vec<u32>,
+    /// What others are told by the event at hand.
+    shown: Shown,
 }
 
 impl Threads {
@@ -37,6 +44,8 @@ impl Threads {
             last: NONE,
             ends_within: None,
             looked: None,
+            needed: Vec::new(),
+            shown: Shown::default(),
         }
     }
 
@@ -80,6 +89,9 @@ impl Threads {
         let pending = self.runtime.pending(thread);
         if words::is_end(what) && pending.is_none_or(|op| op.kind != Kind::Store) {
             return Some(Lesson::Watched(thread));
+        }
+        if what.starts_with(words::COPIES) && pending.is_none_or(|op| op.kind != Kind::Copy) {
+            return Some(Lesson::Copies);
         }
         if words::is_await(what) {
             let receives = |op: &Op| matches!(op.kind, Kind::Receive | Kind::ReceiveOrLate);
@@ -214,7 +226,15 @@ impl Machine for Threads {
         let Transition { process, alternative } = transition;
         let (op, can) = self.can(process)?;
         let race = self.race(process, &op);
+        let is_divided = self.runtime.population.names.is_divided();
+        if is_divided {
+            self.shown.clear();
+            self.runtime.shown(process, alternative, &op, &[], &mut self.shown)?;
+        }
         self.runtime.perform(process, alternative, &op, &can);
+        if is_divided {
+            self.runtime.note_touched(&self.shown.passed);
+        }
         self.last = process;
         if let Some((other, pending)) = race {
             let message = words::race(&self.runtime, (process, &op), (other, &pending));
@@ -301,27 +321,97 @@ impl Machine for Threads {
     ) -> Result<Elsewhere, Error> {
         self.runtime.live()?;
         into.clear();
+        let mut needed = std::mem::take(&mut self.needed);
+        needed.clear();
         let Some((op, came_after)) = self.next_op(process, without) else {
             return Ok(Elsewhere::Blocked(Blockers::of(&[])));
         };
         if came_after.iter().any(|event| without.binary_search(event).is_ok()) {
             return Ok(Elsewhere::Blocked(Blockers::of(&[])));
         }
-        let mut last = came_after.iter().max().map(|&event| event as usize);
-        Ok(match self.runtime.rules(without).look(process, &op) {
+        needed.extend_from_slice(came_after);
+        let look = self.runtime.rules(without).look(process, &op);
+        let found = match look {
             Look::Can(can) => {
                 into.extend(0..can.alternatives);
-                last = can.needs.into_iter().filter_map(event).chain(last).max();
+                needed.extend(can.needs.into_iter().filter(|&event| event != NONE));
                 if let Some(taken) = event(can.taken) {
                     let log = &self.runtime.log;
-                    let more = log.released_more(&log.entries[taken]).iter();
-                    last = more.map(|&event| event as usize).chain(last).max();
+                    needed.extend_from_slice(log.released_more(&log.entries[taken]));
                 }
-                Elsewhere::Possible(can.footprint, last)
+                Elsewhere::Possible(can.footprint, needed.iter().max().map(|&last| last as usize))
             }
             Look::Hindered(by) => Elsewhere::Hindered(by as usize),
             Look::Blocked => Elsewhere::Blocked(Blockers::of(&[])),
-        })
+        };
+        self.needed = needed;
+        Ok(found)
+    }
+
+    fn needed(&self) -> &[u32] {
+        &self.needed
+    }
+
+    fn divide(&mut self) -> Result<(), Error> {
+        self.runtime.population.names.divide();
+        if self.runtime.processes() > 1 {
+            return Ok(());
+        }
+        // Which threads there are is known from a run.
+        self.restart(0)?;
+        let mut possible = Vec::new();
+        while self.len() < MOST_TO_LEARN && self.possible(&mut possible)? {
+            if self.perform(possible[0])?.failed {
+                break;
+            }
+        }
+        self.is_stale();
+        Ok(())
+    }
+
+    fn groups(&self) -> usize {
+        self.runtime.groups()
+    }
+
+    fn group(&self, process: Process) -> u32 {
+        self.runtime.group(process)
+    }
+
+    fn touched(&self, object: Object) -> Touched<'_> {
+        match self.runtime.population.names.sharers(object) {
+            [] => Touched::Alone,
+            groups => Touched::Among(groups),
+        }
+    }
+
+    fn shows(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        self.runtime.live()?;
+        into.clear();
+        let Transition { process, alternative } = transition;
+        let Some((op, _)) = self.next_op(process, without) else {
+            return Err(Self::internal("a step was to be shown that is not possible"));
+        };
+        self.runtime.shown(process, alternative, &op, without, into)
+    }
+
+    fn cannot_be_parted(&self, object: Option<Object>) -> Error {
+        let what = match object {
+            Some(object) => format!("{} is shared by several components", self.runtime.object_name(object)),
+            None => "a thread waits for one of another component, or was spawned by one that had done something before".to_owned(),
+        };
+        Error::Options(format!(
+            "{what}, and engine dir cannot tell them what happens there: it knows that of streams, datagrams and mutexes that have nothing in them; put these threads into one component (`--components`, `Options::components`), or use engine dpor"
+        ))
+    }
+
+    fn ended(&mut self, group: u32) -> Result<u64, Error> {
+        self.runtime.live()?;
+        Ok(self.runtime.ended(group))
     }
 
     fn is_stale(&mut self) -> bool {

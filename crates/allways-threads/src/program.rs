@@ -6,7 +6,7 @@ use crate::runtime::names::Register;
 use crate::runtime::network::Conditions;
 use allways::machine::{self, Machines};
 use allways::{
-    Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
+    Components, Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
     SavedRun, Story, Violation,
 };
 use std::path::Path;
@@ -41,6 +41,7 @@ pub struct Program {
     register: Arc<Register>,
     conditions: Conditions,
     is_plain: bool,
+    components: Components,
 }
 
 impl Program {
@@ -69,6 +70,7 @@ impl Program {
             conditions: Conditions::default(),
             register: Arc::default(),
             is_plain: false,
+            components: Components::default(),
         }
     }
 
@@ -206,6 +208,31 @@ impl Program {
     pub fn lossy_datagrams(mut self, n: u32) -> Self {
         self.conditions.lost_datagrams = n;
         self
+    }
+
+    /// Which processes are one component each in engine `dir`, unless the options say. Of a program with one process it is threads: 0 is the main thread, 1 the first
+    /// that it spawns, with all that come of it, and so on. Those that are in none are components of their own.
+    ///
+    /// ```
+    /// use allways::{Components, Engine, Options};
+    /// use allways_threads::{Program, sync::{Arc, Mutex}, thread};
+    /// let program = Program::new(|| {
+    ///     let mutex = Arc::new(Mutex::new(0));
+    ///     let threads = [1, 2].map(|n| {
+    ///         let mutex = Arc::clone(&mutex);
+    ///         thread::spawn(move || *mutex.lock().unwrap() += n)
+    ///     });
+    ///     threads.map(|thread| thread.join().unwrap());
+    /// });
+    /// let dir = Options { engine: Engine::Dir, ..Options::default() };
+    /// // Who shares a number has to be in one component.
+    /// assert!(program.try_check(&dir).is_err());
+    /// let program = program.components("1,2".parse().unwrap());
+    /// assert_eq!(program.try_check(&dir).unwrap().statistics.covered_traces, Some(2));
+    /// ```
+    #[must_use]
+    pub fn components(self, components: Components) -> Self {
+        Program { components, ..self }
     }
 
     /// Says that nobody looks at whether a future is ready: futures are awaited, and otherwise polled only by what is in [`future`](crate::future). Then a
@@ -356,6 +383,10 @@ impl Machines for Program {
         threads.runtime.conditions = self.conditions;
         threads.runtime.is_plain = self.is_plain;
         Ok(threads)
+    }
+
+    fn components(&self) -> Components {
+        self.components.clone()
     }
 }
 

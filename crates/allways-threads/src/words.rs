@@ -13,6 +13,9 @@ use std::panic::Location;
 /// What is said of a lock that was tried in vain.
 pub(crate) const IS_LOCKED: &str = ", which is locked";
 
+/// Said of one who makes another socket, where that is an event.
+pub(crate) const COPIES: &str = "copies ";
+
 /// Whether an event was one of several that could have been.
 pub(crate) fn chooses(entry: &Entry) -> bool {
     matches!(entry.op.kind, Kind::Choose | Kind::NotifyOne) && entry.succeeded
@@ -158,6 +161,7 @@ fn did(runtime: &Runtime, entry: &Entry) -> String {
         (Kind::ReceiveOrLate, false) => format!("has waited too long for {object}"),
         (Kind::Await, _) => format!("begins to wait for a message from {object}"),
         (Kind::DropSender, _) => format!("drops {object}"),
+        (Kind::Copy, _) => format!("{COPIES}{object}"),
         (Kind::LookForReceiver, true) => format!("finds a receiver of {object}"),
         (Kind::LookForReceiver, false) => format!("finds no receiver of {object}"),
         (Kind::DropReceiver, _) => format!("drops the receiver of {object}"),
@@ -358,16 +362,18 @@ pub(crate) fn wrong_end(runtime: &mut Runtime) -> Option<(Cause, String)> {
     Some((Cause::Trouble(trouble), text))
 }
 
+/// Whether nobody joined a thread, and somebody should have.
+pub(crate) fn is_leaked(runtime: &Runtime, number: u32) -> bool {
+    let thread = &runtime.population.threads[number as usize];
+    thread.parent != NONE
+        && thread.role == Role::Thread
+        && !thread.is_joined
+        && !runtime.process(thread.process).serves
+}
+
 /// A thread that nobody joined.
 fn leaked(runtime: &Runtime) -> Option<(Cause, String)> {
-    let is_leaked = |&&number: &&u32| {
-        let thread = &runtime.population.threads[number as usize];
-        thread.parent != NONE
-            && thread.role == Role::Thread
-            && !thread.is_joined
-            && !runtime.process(thread.process).serves
-    };
-    let number = *runtime.present.iter().find(is_leaked)?;
+    let number = *runtime.present.iter().find(|&&number| is_leaked(runtime, number))?;
     let name = runtime.thread_name(number);
     let at = runtime.population.threads[number as usize].spawned_at;
     let at = at.map_or_else(String::new, |at| format!(", spawned at {},", place(at)));

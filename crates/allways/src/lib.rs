@@ -103,7 +103,7 @@ pub mod machine {
     pub use crate::engine::machine::footprint::{Footprint, Footprints};
     pub use crate::engine::machine::{
         Blockers, Elsewhere, First, Machine, Machines, Object, Performed, Process, Reach, Reading,
-        Told, Transition,
+        Shown, Told, Touched, Transition,
     };
     pub use crate::engine::schedule::{
         check, check_by_the_environment, minimise, replay, story, violation_story,

@@ -111,7 +111,7 @@ fn goes_on(object: u32, at: &'static Location<'static>) -> bool {
     }
     let argument = runtime.population.awaited.number(&list);
     drop(list);
-    let granted = access(Op { kind: Kind::Resume, object, argument, at });
+    let granted = access(Op { kind: Kind::Resume, object, argument, said: 0, at });
     assert!(!granted.is_ending(), "a future is awaited by a thread that is cleaning up");
     let Some(runtime) = current() else { return false };
     match granted.value() {
@@ -192,7 +192,7 @@ impl<F: FnOnce()> Job for Bell<F> {
         let object = Handle::new("waker", self.at, None).object();
         let Some(runtime) = current() else { return };
         let argument = runtime.population.awaited.number(&[self.event]);
-        access(Op { kind: Kind::Resume, object, argument, at: self.at });
+        access(Op { kind: Kind::Resume, object, argument, said: 0, at: self.at });
         let then = self.then.borrow_mut().take();
         if let Some(then) = then {
             then();

@@ -113,14 +113,19 @@ fn claim<T: Carried>(address: SocketAddr, at: &'static Location<'static>) -> io:
     let _held = match is_first {
         true if before.is_some() => return Err(io::ErrorKind::AddrInUse.into()),
         true => None,
-        false => Some(Held(handle.access(Kind::Lock, 0, at).event())),
+        false => {
+            // What is made next is what others will find there.
+            let said = current().map_or(0, |runtime| runtime.next_made());
+            Some(Held(handle.tell(Kind::Lock, 0, said, at).event()))
+        }
     };
     if let Some(before) = bound_at::<T>(site) {
         if before.channel.has_receiver(at) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         // The event at hand has not written the address.
-        handle.access(Kind::Swap, 0, at);
+        let said = current().map_or(0, |runtime| runtime.next_made());
+        handle.tell(Kind::Swap, 0, said, at);
     }
     let bound = Bound { process, channel: Arc::new(Channel::new(T::RECEIVER, u64::MAX, at)) };
     let anybody = Handle::new("network", at, None);

@@ -10,6 +10,7 @@ use super::side::{Setting, Side};
 use crate::handle::Handle;
 use crate::rand;
 use crate::runtime::current;
+use crate::runtime::log::{digest, mix};
 use crate::runtime::network::Called;
 use crate::runtime::op::Kind;
 use crate::sync::MutexGuard;
@@ -22,6 +23,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 type At = &'static Location<'static>;
+
+/// What the end of a stream says.
+const END: u64 = 7;
 
 /// What goes through a stream.
 enum Chunk {
@@ -150,9 +154,23 @@ impl Stream {
     pub fn try_clone(&self, at: At) -> Stream {
         self.shared.is_cloned.store(true, Relaxed);
         let own = self.own.object();
+        if current().is_some_and(|runtime| runtime.tells_of_copy(at)) {
+            self.own.access(Kind::Copy, 0, at);
+        }
         let called = current().and_then(|runtime| runtime.population.made[own as usize].called);
         let called = called.unwrap_or(Called::Address(self.shared.local));
         Stream::of(Arc::clone(&self.shared), called, Some(own), at)
+    }
+
+    /// What one who is given this socket is told by that.
+    pub fn said(&self) -> u64 {
+        let Shared { incoming, outgoing, local, peer, .. } = &*self.shared;
+        let key = |handle: &Handle| {
+            current().map_or(0, |runtime| runtime.population.names.object_key(handle.object()))
+        };
+        let objects = [&incoming.handle, &outgoing.handle, &self.own].map(key);
+        let addresses = digest(format!("{local} {peer}").as_bytes());
+        objects.into_iter().fold(addresses, |all, one| mix(all ^ one))
     }
 
     pub fn local(&self) -> SocketAddr {
@@ -277,7 +295,10 @@ impl Stream {
         let is_shut = writing.with(|it| it.is_shut);
         let len = bytes.len();
         // What is written first after the others are gone is lost; the answer to it tells that they are.
-        let is_lost = is_shut || outgoing.send(Chunk::Bytes(bytes), at).is_err();
+        let is_lost = is_shut || {
+            let said = digest(&bytes);
+            outgoing.tell(Chunk::Bytes(bytes), said, at).is_err()
+        };
         match is_lost && (is_shut || writing.with(|it| std::mem::replace(&mut it.has_lost, true))) {
             true => Err(io::ErrorKind::BrokenPipe.into()),
             false => Ok(len),
@@ -290,12 +311,12 @@ impl Stream {
             let _turn = writing.turn(at);
             if !writing.with(|it| std::mem::replace(&mut it.is_shut, true)) {
                 // If nobody is there, nobody needs to know.
-                let _ = outgoing.send(Chunk::End, at);
+                let _ = outgoing.tell(Chunk::End, END, at);
             }
         }
         if how != Shutdown::Write {
             // Whoever waits to read finds the end.
-            let _ = incoming.send(Chunk::End, at);
+            let _ = incoming.tell(Chunk::End, END, at);
         }
     }
 

@@ -8,6 +8,7 @@ use super::stream::{late, some_time};
 use super::{Either, SocketAddr, ToSocketAddrs, place};
 use crate::handle::Handle;
 use crate::runtime::current;
+use crate::runtime::log::{digest, mix};
 use crate::runtime::network::Called;
 use crate::runtime::op::Kind;
 use crate::sync::mpsc::Channel;
@@ -95,7 +96,8 @@ impl Socket {
         {
             let losses = losses::known();
             // If nobody is there any more, it vanishes.
-            let _ = bound.channel.send(Datagram { bytes: bytes.to_vec(), from, losses }, at);
+            let said = mix(digest(bytes) ^ digest(format!("{from} {losses:?}").as_bytes()));
+            let _ = bound.channel.tell(Datagram { bytes: bytes.to_vec(), from, losses }, said, at);
         }
         bytes.len()
     }
@@ -349,7 +351,10 @@ impl UdpSocket {
         let inner = match &self.inner {
             Either::Real(real) => Either::Real(real.try_clone()?),
             Either::Led(led) => {
-                let of = Some(led.own.object());
+                let (of, at) = (Some(led.own.object()), Location::caller());
+                if current().is_some_and(|runtime| runtime.tells_of_copy(at)) {
+                    led.own.access(Kind::Copy, 0, at);
+                }
                 Either::Led(Socket::of(Arc::clone(&led.shared), of, Location::caller()))
             }
         };

@@ -70,7 +70,8 @@ pub(crate) fn access_since(op: Op, since: u32) -> Granted {
         return access_on_trial(&op);
     }
     if since != NONE {
-        let spin = Op { kind: Kind::Spin, object: NONE, argument: u64::from(since), at: op.at };
+        let argument = u64::from(since);
+        let spin = Op { kind: Kind::Spin, object: NONE, argument, said: 0, at: op.at };
         if !decide(spin) {
             return runtime.access_at_the_end(op.at);
         }

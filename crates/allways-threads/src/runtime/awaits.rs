@@ -223,7 +223,7 @@ impl Wake for Token {
             // Nobody else has to know.
             awaiting.is_woken = true;
         } else {
-            access(Op { kind: Kind::Wake, object: self.object, argument: 0, at: self.at });
+            access(Op { kind: Kind::Wake, object: self.object, argument: 0, said: 0, at: self.at });
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn say_end() {
     if runtime.population.names.is_watched(runtime.running) {
         let object = runtime.population.names.own(runtime.running, Own::End);
         let at = Location::caller();
-        access(Op { kind: Kind::Store, object, argument: 0, at });
+        access(Op { kind: Kind::Store, object, argument: 0, said: 0, at });
     }
 }
 

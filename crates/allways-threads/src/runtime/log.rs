@@ -215,6 +215,16 @@ impl Log {
     }
 }
 
+/// Bytes as a number.
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    let chunk = |chunk: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(eight)
+    };
+    bytes.chunks(8).fold(mix(bytes.len() as u64), |all, eight| mix(all ^ chunk(eight)))
+}
+
 /// Mixes the bits of a number.
 pub(crate) fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -22,6 +22,7 @@ pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod network;
 mod objects;
+pub(crate) mod parted;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod rules;

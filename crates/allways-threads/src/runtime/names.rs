@@ -5,7 +5,9 @@
 //! the first time, and keeps it for the whole exploration. Several explore at the same time, each with a copy of what it has met;
 //! new numbers are given out under one lock.
 
+use super::log::mix;
 use super::op::NONE;
+use super::parted::{Descent, Origin, Origins, Parted, Touching};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -33,6 +35,24 @@ pub(crate) enum Site {
     Losses,
 }
 
+impl Site {
+    /// A number that stands for it. Those of statics are others in another process of the operating system.
+    fn key(self) -> u64 {
+        let at = |text: &[u8]| crate::runtime::log::digest(text);
+        match self {
+            Site::Static(place) => mix(place as u64),
+            Site::Address { datagrams, at: address } => {
+                mix(at(address.to_string().as_bytes()) ^ u64::from(datagrams))
+            }
+            Site::Everywhere { datagrams, process, port } => {
+                let datagrams = u64::from(datagrams);
+                mix(u64::from(process) << 32 | u64::from(port) << 1 | datagrams)
+            }
+            Site::Losses => 1,
+        }
+    }
+}
+
 /// What has to be a step of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lesson {
@@ -40,6 +60,8 @@ pub(crate) enum Lesson {
     Tried(u32),
     /// The end of a thread, since somebody asks for it.
     Watched(u32),
+    /// Making another socket for the same stream, since those at the other end are told of it.
+    Copies,
 }
 
 /// The numbers that were given out.
@@ -47,7 +69,7 @@ pub(crate) enum Lesson {
 pub(crate) struct Register {
     known: Mutex<Known>,
     /// How often something was learnt that changes what is independent.
-    lessons: AtomicU64,
+    pub(super) lessons: AtomicU64,
     /// After what has happened to it a thread was found to be where it was, or not to be.
     rounds: Mutex<BTreeMap<u64, bool>>,
 }
@@ -56,7 +78,7 @@ pub(crate) struct Register {
 const MOST_ROUNDS: usize = 1 << 22;
 
 #[derive(Default)]
-struct Known {
+pub(super) struct Known {
     /// For each thread, its children.
     children: Vec<Vec<u32>>,
     /// For each thread, the objects that it makes.
@@ -74,28 +96,38 @@ struct Known {
     tried: Vec<bool>,
     /// For each thread, whether somebody asks if it has ended.
     watched: Vec<bool>,
+    pub(super) origins: Origins,
+    pub(super) touching: Touching,
 }
 
 impl Known {
-    fn new_thread(&mut self) -> u32 {
+    fn new_thread(&mut self, origin: Origin) -> u32 {
+        let key = self.origins.add_thread(origin);
         self.children.push(Vec::new());
         self.objects.push(Vec::new());
-        let own = [self.new_object(), self.new_object()];
+        let own = [0, 1].map(|which| self.new_object(mix(key ^ mix(OWN + which))));
         self.own.push(own);
         self.watched.push(false);
         self.children.len() as u32 - 1
     }
 
-    fn new_object(&mut self) -> u32 {
+    fn new_object(&mut self, key: u64) -> u32 {
+        self.origins.objects.push(key);
         self.parts.push(Vec::new());
         self.tried.push(false);
         self.parts.len() as u32 - 1
     }
 }
 
+/// What the keys of different kinds of objects differ in.
+const OWN: u64 = 1 << 40;
+const MADE: u64 = 2 << 40;
+const PART: u64 = 3 << 40;
+const PLACED: u64 = 4 << 40;
+
 /// What one of those who explore knows of the numbers.
 pub(crate) struct Names {
-    register: Arc<Register>,
+    pub(super) register: Arc<Register>,
     children: Vec<Vec<u32>>,
     objects: Vec<Vec<u32>>,
     own: Vec<[u32; 2]>,
@@ -105,6 +137,10 @@ pub(crate) struct Names {
     tried: Vec<bool>,
     watched: Vec<bool>,
     lessons: u64,
+    pub(super) origins: Origins,
+    pub(super) parted: Option<Parted>,
+    /// Whether making another socket for the same stream is an event.
+    copies: bool,
 }
 
 /// What is known at a place of a table of tables.
@@ -139,12 +175,15 @@ impl Names {
             tried: Vec::new(),
             watched: Vec::new(),
             lessons: 0,
+            origins: Origins::default(),
+            parted: None,
+            copies: false,
         };
         names.learn();
         names
     }
 
-    fn register(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn register(&self) -> MutexGuard<'_, Known> {
         // Nobody panics while it is locked.
         self.register.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,7 +193,9 @@ impl Names {
         let lessons = self.register.lessons.load(SeqCst);
         let known = self.register();
         let (tried, watched, lazies) = (known.tried.clone(), known.watched.clone(), known.lazies);
+        let parted = self.parted.is_some().then(|| known.touching.parted());
         drop(known);
+        self.parted = parted;
         (self.tried, self.watched, self.lessons) = (tried, watched, lessons);
         self.lazies = lazies;
     }
@@ -163,10 +204,16 @@ impl Names {
     pub fn root(&mut self, process: usize) -> u32 {
         let mut known = self.register();
         while known.roots.len() <= process {
-            let thread = known.new_thread();
+            let process = known.roots.len() as u32;
+            let thread = known.new_thread(Origin { parent: NONE, index: process });
             known.roots.push(thread);
         }
-        known.roots[process]
+        let root = known.roots[process];
+        drop(known);
+        if self.known_descent(root).is_none() {
+            self.origins();
+        }
+        root
     }
 
     /// The so manieth child of a thread.
@@ -176,11 +223,16 @@ impl Names {
         }
         let mut known = self.register();
         while known.children[parent as usize].len() <= index as usize {
-            let thread = known.new_thread();
+            let index = known.children[parent as usize].len() as u32;
+            let thread = known.new_thread(Origin { parent, index });
             known.children[parent as usize].push(thread);
+            // It may be a group of its own.
+            let is_group = self.parted.is_some() && known.roots == [parent];
+            self.register.lessons.fetch_add(u64::from(is_group), SeqCst);
         }
         let child = known.children[parent as usize][index as usize];
         drop(known);
+        self.origins();
         note(&mut self.children, parent, index as usize, child);
         child
     }
@@ -198,7 +250,9 @@ impl Names {
     fn new_object(&mut self, maker: u32, index: u32) -> u32 {
         let mut known = self.register();
         while known.objects[maker as usize].len() <= index as usize {
-            let object = known.new_object();
+            let index = known.objects[maker as usize].len() as u64;
+            let key = known.origins.threads[maker as usize].key;
+            let object = known.new_object(mix(key ^ mix(MADE + index)));
             known.objects[maker as usize].push(object);
         }
         let object = known.objects[maker as usize][index as usize];
@@ -220,7 +274,9 @@ impl Names {
     fn new_part(&mut self, object: u32, part: u64) -> u32 {
         let mut known = self.register();
         while known.parts[object as usize].len() as u64 <= part {
-            let new = known.new_object();
+            let index = known.parts[object as usize].len() as u64;
+            let key = known.origins.objects[object as usize];
+            let new = known.new_object(mix(key ^ mix(PART + index)));
             known.parts[object as usize].push(new);
         }
         let number = known.parts[object as usize][part as usize];
@@ -247,7 +303,7 @@ impl Names {
         let object = match known.placed.get(&site) {
             Some(&object) => object,
             None => {
-                let object = known.new_object();
+                let object = known.new_object(mix(PLACED ^ site.key()));
                 known.placed.insert(site, object);
                 object
             }
@@ -267,7 +323,7 @@ impl Names {
         if self.lazies.is_none() {
             let mut known = self.register();
             if known.lazies.is_none() {
-                known.lazies = Some(known.new_object());
+                known.lazies = Some(known.new_object(mix(PLACED)));
                 self.register.lessons.fetch_add(1, SeqCst);
             }
         }
@@ -325,11 +381,29 @@ impl Names {
     pub fn forget(&mut self) {
         self.tried.clear();
         self.watched.clear();
+        self.copies = false;
+    }
+
+    /// Where a thread comes from, if that was asked before.
+    pub(super) fn known_descent(&self, thread: u32) -> Option<Descent> {
+        self.origins.threads.get(thread as usize).copied()
+    }
+
+    /// How many threads the first process is known to spawn itself.
+    pub(super) fn children_of_root(&self) -> usize {
+        let known = self.register();
+        known.roots.first().map_or(0, |&root| known.children[root as usize].len())
+    }
+
+    /// Whether making another socket for the same stream is an event.
+    pub fn tells_copies(&self) -> bool {
+        self.parted.is_some() || self.copies
     }
 
     /// Is taught something by a run that is followed; says whether it was not known.
     pub fn be_taught(&mut self, lesson: Lesson) -> bool {
         let (known, number) = match lesson {
+            Lesson::Copies => return !std::mem::replace(&mut self.copies, true),
             Lesson::Tried(object) => (&mut self.tried, object as usize),
             Lesson::Watched(thread) => (&mut self.watched, thread as usize),
         };

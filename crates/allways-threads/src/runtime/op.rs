@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Await,
     /// One of the senders of a channel is gone.
     DropSender,
+    /// Makes another socket for the same stream, where others are told of that.
+    Copy,
     /// The receiver of a channel is gone.
     DropReceiver,
     /// Asks whether anybody may receive from a channel.
@@ -171,6 +173,8 @@ pub(crate) struct Op {
     pub kind: Kind,
     pub object: u32,
     pub argument: u64,
+    /// What it says to others, if that is known: what is sent, for instance. Zero if nobody knows.
+    pub said: u64,
     pub at: &'static Location<'static>,
 }
 
@@ -179,6 +183,7 @@ impl Op {
         self.kind == other.kind
             && self.object == other.object
             && self.argument == other.argument
+            && self.said == other.said
             && std::ptr::eq(self.at, other.at)
     }
 }

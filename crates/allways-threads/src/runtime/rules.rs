@@ -148,7 +148,7 @@ impl<K: Known> Rules<'_, K> {
     pub fn look(&mut self, thread: u32, op: &Op) -> Look {
         let object = op.object;
         match op.kind {
-            Kind::Load | Kind::RaceRead | Kind::RaceReadEnd => self.reads(object),
+            Kind::Load | Kind::RaceRead | Kind::RaceReadEnd | Kind::Copy => self.reads(object),
             Kind::Store | Kind::Swap | Kind::RaceWrite | Kind::RaceWriteEnd => self.writes(object),
             Kind::Unpark => self.reads(object),
             Kind::Exchange => self.exchange(op),
@@ -375,7 +375,7 @@ impl<K: Known> Rules<'_, K> {
     }
 
     /// The place of a message: in a channel with a capacity, later ones have the same.
-    fn place(&mut self, channel: u32, number: u64, capacity: u64) -> u32 {
+    pub(super) fn place(&mut self, channel: u32, number: u64, capacity: u64) -> u32 {
         match capacity {
             u64::MAX => self.message_place(channel, number),
             _ => self.known.part(channel, part::PLACES + number % capacity.max(1)),
@@ -565,6 +565,7 @@ impl<K: Known> Rules<'_, K> {
             Kind::DropReceiver => self.known.part(op.object, part::RECEIVER),
             Kind::Leave => self.known.part(op.object, part::LEFT),
             Kind::Choose
+            | Kind::Copy
             | Kind::Spin
             | Kind::LookForReceiver
             | Kind::Acquired

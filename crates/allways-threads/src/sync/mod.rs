@@ -11,6 +11,7 @@ mod rwlock;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
+pub(crate) use mutex::EMPTY;
 pub use mutex::{Mutex, MutexGuard};
 pub use once::{LazyLock, Once, OnceLock};
 pub use race_cell::RaceCell;

@@ -62,6 +62,26 @@ impl<T> Channel<T> {
         at: &'static Location<'static>,
     ) -> Result<(), SendError<T>> {
         let granted = self.handle.access(Kind::Send, self.capacity, at);
+        self.sent(granted, message, at)
+    }
+
+    /// The same, and it is known what others are told by that.
+    pub(crate) fn tell(
+        &self,
+        message: T,
+        said: u64,
+        at: &'static Location<'static>,
+    ) -> Result<(), SendError<T>> {
+        let granted = self.handle.tell(Kind::Send, self.capacity, said, at);
+        self.sent(granted, message, at)
+    }
+
+    fn sent(
+        &self,
+        granted: Granted,
+        message: T,
+        at: &'static Location<'static>,
+    ) -> Result<(), SendError<T>> {
         if granted.is_ending() {
             // Destructors like to unwrap this; nobody will receive it.
             return Ok(());

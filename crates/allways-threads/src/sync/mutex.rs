@@ -8,6 +8,9 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
+/// What is known of a mutex that has nothing in it.
+pub(crate) const EMPTY: u64 = 0;
+
 /// A mutex, as in `std::sync`.
 ///
 /// ```
@@ -44,7 +47,9 @@ impl<T> Mutex<T> {
     /// ```
     #[track_caller]
     pub fn new(value: T) -> Self {
-        let handle = Handle::new("mutex", Location::caller(), None);
+        // Whoever takes one that has nothing in it is told nothing by what is in it.
+        let is_empty = size_of::<T>() == 0;
+        let handle = Handle::new("mutex", Location::caller(), is_empty.then_some(EMPTY));
         Mutex { handle, inner: std::sync::Mutex::new(value) }
     }
 

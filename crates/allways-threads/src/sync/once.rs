@@ -137,7 +137,7 @@ impl<T> OnceLock<T> {
             return self.inner.get_or_init(f);
         }
         let at = Location::caller();
-        let op = Op { kind: Kind::Once, object: self.handle.object(), argument: 0, at };
+        let op = Op { kind: Kind::Once, object: self.handle.object(), argument: 0, said: 0, at };
         let granted = access(op);
         if granted.succeeded() {
             let value = complete(granted, op, f);
@@ -211,7 +211,7 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
         let at = Location::caller();
         let id = this.id();
         let (object, argument) = runtime.lazy(id, std::ptr::from_ref(this).addr(), at);
-        let op = Op { kind: Kind::Once, object, argument, at };
+        let op = Op { kind: Kind::Once, object, argument, said: 0, at };
         let granted = access(op);
         if granted.succeeded() {
             let value: Box<T> = Box::new(complete(granted, op, &this.make));

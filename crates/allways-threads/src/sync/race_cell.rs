@@ -148,7 +148,8 @@ impl<T> RaceCell<T> {
     #[track_caller]
     fn enter(&self, kind: Kind) -> Access<'_> {
         if self.handle.is_under_control() {
-            let op = Op { kind, object: self.handle.object(), argument: 0, at: Location::caller() };
+            let (object, at) = (self.handle.object(), Location::caller());
+            let op = Op { kind, object, argument: 0, said: 0, at };
             let granted = access(op);
             if let Some(runtime) = current()
                 && !granted.is_ending()

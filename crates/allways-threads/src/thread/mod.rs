@@ -318,7 +318,7 @@ impl Thread {
                 let object = runtime.population.names.own(*thread, Own::Token);
                 let at = Location::caller();
                 let argument = u64::from(*thread);
-                access(Op { kind: Kind::Unpark, object, argument, at });
+                access(Op { kind: Kind::Unpark, object, argument, said: 0, at });
             }
         }
     }
@@ -346,7 +346,7 @@ pub fn current() -> Thread {
 pub fn park() {
     let Some(runtime) = in_check() else { return std::thread::park() };
     let object = runtime.population.names.own(runtime.running(), Own::Token);
-    access(Op { kind: Kind::Park, object, argument: 0, at: Location::caller() });
+    access(Op { kind: Kind::Park, object, argument: 0, said: 0, at: Location::caller() });
 }
 
 /// Waits for a token, or until that takes too long, which is a choice in a check.
@@ -358,7 +358,8 @@ pub fn park() {
 pub fn park_timeout(duration: Duration) {
     let Some(runtime) = in_check() else { return std::thread::park_timeout(duration) };
     let object = runtime.population.names.own(runtime.running(), Own::Token);
-    let op = Op { kind: Kind::ParkOrLate, object, argument: 0, at: Location::caller() };
+    let at = Location::caller();
+    let op = Op { kind: Kind::ParkOrLate, object, argument: 0, said: 0, at };
     if !access(op).succeeded()
         && let Some(runtime) = in_check()
     {

@@ -372,13 +372,6 @@ impl Order {
         sort_latest_first(into);
     }
 
-    /// If an event came next: those of the events that would be dependent with it by themselves before which all others of these happen,
-    /// the latest first.
-    pub fn nearest_on(&self, touch: &Touch<'_>, into: &mut Vec<u32>) {
-        into.clear();
-        self.add_nearest(self.events.len(), touch, into);
-    }
-
     /// If an event came next after the first `len` events: what would happen before it, as a set of
     /// bits, long enough to tell `len` events.
     pub fn past_of_next(&self, len: usize, touch: &Touch<'_>, into: &mut Vec<u64>) {

@@ -100,14 +100,14 @@ pub(crate) struct Marks {
     globals: Vec<u64>,
     locals: Vec<Vec<u64>>,
     /// Room for lists and sets.
-    nearest: Vec<u32>,
+    direct: Vec<u32>,
     row: Vec<u64>,
     room: Vec<u64>,
 }
 
 impl Marks {
-    /// Adds the next event of the run.
-    pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) {
+    /// Adds the next event of the run. Says whether its component can tell of all that it depends on: all that is there of others is named to it.
+    pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) -> bool {
         let mut told = std::mem::take(&mut self.row);
         let mut room = std::mem::take(&mut self.room);
         self.tell(&touch, component, &mut told);
@@ -115,12 +115,20 @@ impl Marks {
         let mark = self.mark(self.order.past(event), &told, component, label, &mut room);
         self.keep(mark, &told);
         (self.row, self.room) = (told, room);
+        self.direct.iter().all(|&other| {
+            let other = &self.all[other as usize];
+            other.component == component
+                || label.all != 0 && other.for_component(component).is_some()
+        })
     }
 
-    /// Adds an event of which is known what can be told of it.
-    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark) {
+    /// Adds an event of which is known what can be told of it; by one component, if no other is asked any more.
+    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark, by: Option<u32>) {
         let mut told = std::mem::take(&mut self.row);
-        self.tell(&touch, mark.component, &mut told);
+        match by.is_none_or(|component| component == mark.component) {
+            true => self.tell(&touch, mark.component, &mut told),
+            false => told.clear(),
+        }
         self.order.push(touch);
         self.keep(mark.clone(), &told);
         self.row = told;
@@ -185,13 +193,11 @@ impl Marks {
     }
 
     /// The past that its own component could tell of an event that came next.
-    ///
-    /// The nearest events that it depends on suffice. What else it depends on by itself happens before one of them, either as an own event or because all three touch one object: that is told of the nearer one, too.
     fn tell(&mut self, touch: &Touch<'_>, component: u32, into: &mut Vec<u64>) {
-        let mut nearest = std::mem::take(&mut self.nearest);
-        self.order.nearest_on(touch, &mut nearest);
-        self.tell_by(component, &nearest, into);
-        self.nearest = nearest;
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_on(self.order.len(), touch, &mut direct);
+        self.tell_by(component, &direct, into);
+        self.direct = direct;
     }
 
     /// The past that a component can tell of an own event that depends on these by itself.
@@ -271,14 +277,9 @@ impl Marks {
         component: u32,
         label: &Label,
     ) -> (Mark, Vec<u32>) {
-        let mut direct = std::mem::take(&mut self.nearest);
-        match without.is_empty() {
-            true => self.order.nearest_on(touch, &mut direct),
-            false => {
-                self.order.dependent_on(self.order.len(), touch, &mut direct);
-                direct.retain(|event| without.binary_search(event).is_err());
-            }
-        }
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_on(self.order.len(), touch, &mut direct);
+        direct.retain(|event| without.binary_search(event).is_err());
         let mut past = vec![0; self.all.len() / 64 + 1];
         for &event in &direct {
             if !contains(&past, event as usize) {
@@ -291,7 +292,7 @@ impl Marks {
         self.tell_by(component, &direct, &mut told);
         let mark = self.mark(&past, &told, component, label, &mut room);
         let found = (mark, members(&told).map(|event| event as u32).collect());
-        (self.nearest, self.row, self.room) = (direct, told, room);
+        (self.direct, self.row, self.room) = (direct, told, room);
         found
     }
 

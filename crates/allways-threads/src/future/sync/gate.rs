@@ -63,7 +63,7 @@ impl Gate {
             && runtime.population.names.is_tried(self.handle.object())
         {
             let object = runtime.make_part(self.handle.object(), part::ALL, "notification");
-            let op = Op { kind: Kind::Load, object, argument: 0, at };
+            let op = Op { kind: Kind::Load, object, argument: 0, said: 0, at };
             ticket.since = u64::from(crate::runtime::access(op).event_at_hand());
         }
         ticket

@@ -69,7 +69,7 @@ impl<F: Future> Job for Run<F> {
         let result = drive(future, self.task, self.at).ok_or(JoinError(None));
         *self.left.result.borrow_mut() = Some(result);
         if current().is_some_and(|runtime| runtime.population.names.is_tried(self.end)) {
-            access(Op { kind: Kind::Store, object: self.end, argument: 0, at: self.at });
+            access(Op { kind: Kind::Store, object: self.end, argument: 0, said: 0, at: self.at });
         }
         if self.left.is_detached.get() {
             let result = self.left.result.borrow_mut().take();
@@ -85,7 +85,7 @@ impl<T> Led<T> {
         let Some(runtime) = current() else { return (u32::MAX, true) };
         // Whether it has ended matters now, so its end has to be an event.
         runtime.population.names.try_to_take(self.end);
-        let granted = read(Op { kind: Kind::Load, object: self.end, argument: 0, at });
+        let granted = read(Op { kind: Kind::Load, object: self.end, argument: 0, said: 0, at });
         let has_ended = current().is_none_or(|runtime| runtime.is_stored(self.end));
         (granted.event_at_hand(), granted.is_ending() || has_ended)
     }

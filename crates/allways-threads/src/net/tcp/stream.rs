@@ -32,7 +32,8 @@ fn connect(target: SocketAddr, at: &'static Location<'static>) -> io::Result<Str
     let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
     let listener = registry::look::<Stream>(target, at).ok_or_else(refused)?;
     let (own, theirs) = Stream::pair(fresh_port(), (listener.process, target), at);
-    match listener.channel.send(theirs, at) {
+    let said = theirs.said();
+    match listener.channel.tell(theirs, said, at) {
         Ok(()) => Ok(own),
         Err(SendError(theirs)) => {
             own.forget();

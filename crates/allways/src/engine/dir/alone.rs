@@ -17,14 +17,14 @@
 //! The tree is a memory and nothing else. It is emptied when it gets too large, and then grows again.
 
 use super::interface::{Doing, Led, Parts};
-use super::partial::{Branch, Explored, Look, Part, view};
+use super::partial::{Branch, End, Explored, Look, Part, view};
 use crate::engine::budget::Budget;
 use crate::engine::dpor::run_of;
 use crate::engine::machine::{Elsewhere, Machine, Process, Transition};
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
-use crate::trace::skeleton::{Label, Mark, Name, Trace, mix};
+use crate::trace::skeleton::{Label, Mark, Marks, Name, Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -86,8 +86,8 @@ enum What {
     End,
 }
 
-/// How a component looked after its own interface events, and whether only a bound on timers keeps it from going on.
-type Seen = (u64, Look, bool);
+/// How a component looked after its own interface events.
+type Seen = (u64, Look);
 
 /// What is known of a component. See the module.
 #[derive(Default)]
@@ -102,8 +102,10 @@ pub(super) struct Alone {
     known_branches: FxHashMap<(Name, u64), u32>,
     looks: Vec<(Seen, Option<Part>)>,
     known_looks: FxHashMap<Seen, u32>,
-    ends: Vec<(Seen, Option<Part>)>,
-    known_ends: FxHashMap<Seen, u32>,
+    ends: Vec<(End, Option<Part>)>,
+    known_ends: FxHashMap<(u64, End), u32>,
+    /// Kept for its room.
+    marks: Marks,
 }
 
 /// What a task may use up, and where it is counted.
@@ -151,7 +153,8 @@ impl Alone {
         walk.begin()?;
         walk.go()?;
         walk.keep();
-        let Walk { mut walked, met, .. } = walk;
+        let Walk { mut walked, met, led, .. } = walk;
+        self.marks = led.marks;
         self.tell(&met, &mut walked.found);
         Ok(walked)
     }
@@ -161,15 +164,15 @@ impl Alone {
         let branch = |&branch: &u32| Rc::clone(&self.branches[branch as usize]);
         found.branches = met.branches.iter().map(branch).collect();
         for &look in &met.looks {
-            let ((own, look, _), part) = &self.looks[look as usize];
+            let ((own, look), part) = &self.looks[look as usize];
             if let Some(part) = part {
                 found.looks.entry(*own).or_default().insert(look.clone(), part.clone());
             }
         }
         for &end in &met.ends {
-            let ((_, look, withheld), part) = &self.ends[end as usize];
+            let (end, part) = &self.ends[end as usize];
             if let Some(part) = part {
-                found.ends.insert((look.clone(), *withheld), part.clone());
+                found.ends.insert(end.clone(), part.clone());
             }
         }
     }
@@ -274,6 +277,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
             runs: 0,
             walked: Walked::default(),
         };
+        walk.led.marks = std::mem::take(&mut walk.tree.marks);
         walk.divide(component);
         walk
     }
@@ -502,7 +506,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
         if self.readings == 0 || self.place.is_none() {
             return NONE;
         }
-        let seen = (self.own[done], self.look_now(), false);
+        let seen = (self.own[done], self.look_now());
         let Alone { looks, known_looks, .. } = &mut *self.tree;
         if let Some(&known) = known_looks.get(&seen) {
             return known;
@@ -548,7 +552,7 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
         }
         let mut stand = Stand { from, to: self.tree.choices.len() as u32, end: NONE, stop: NONE };
         if is_end {
-            (stand.end, stand.stop) = (self.note_end(done), self.note_stop(done));
+            (stand.end, stand.stop) = (self.note_end(done)?, self.note_stop(done));
         }
         self.tree.stands.insert(key, stand);
         Ok(stand)
@@ -682,21 +686,22 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
         self.note(None, &all, &[], self.own[done].wrapping_add(self.shown[done]))
     }
 
-    /// Notes how the component looks at its end, where the machine stands.
-    fn note_end(&mut self, done: u32) -> u32 {
-        let groups = &self.led.parts.groups[self.tree.component as usize];
-        let withheld = groups.iter().any(|&group| self.led.machine.withholds(group));
-        let seen = (self.own[done as usize], self.look_now(), withheld);
-        let Alone { ends, known_ends, .. } = &mut *self.tree;
-        if let Some(&known) = known_ends.get(&seen) {
-            return known;
+    /// Notes how the component is at its end, where the machine stands.
+    fn note_end(&mut self, done: u32) -> Result<u32, Error> {
+        let mut end = End { look: self.look_now(), is_withheld: false, trouble: 0 };
+        for &group in &self.led.parts.groups[self.tree.component as usize] {
+            end.is_withheld |= self.led.machine.withholds(group);
+            end.trouble = end.trouble.wrapping_add(self.led.machine.ended(group)?);
         }
-        let place = ends.len() as u32;
-        ends.push((seen.clone(), None));
-        known_ends.insert(seen, place);
-        let len = self.led.doings.len();
-        self.sights.push(Sight { what: What::End, place, len, without: [].into() });
-        place
+        let Alone { ends, known_ends, .. } = &mut *self.tree;
+        let next = ends.len() as u32;
+        let place = *known_ends.entry((self.own[done as usize], end.clone())).or_insert(next);
+        if place == next {
+            ends.push((end, None));
+            let len = self.led.doings.len();
+            self.sights.push(Sight { what: What::End, place, len, without: [].into() });
+        }
+        Ok(place)
     }
 
     /// Keeps the run for all that was noted along it. It is as it was then, or longer.

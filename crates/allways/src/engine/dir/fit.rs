@@ -36,10 +36,21 @@ pub(super) struct Kept {
 pub(super) enum Fit {
     /// They are not for each other.
     No,
-    /// These events, with all that the branch has of its own.
-    Whole(Vec<u64>),
+    /// All that the branch has of its own goes together with [these](Room::stays) events.
+    Whole,
     /// Not all that the branch has around it is in the trace.
     Part,
+}
+
+/// Sets of events, as bits.
+#[derive(Default)]
+pub(super) struct Room {
+    /// What happens before the branch.
+    pub past: Vec<u64>,
+    /// What goes together with it.
+    pub stays: Vec<u64>,
+    own: Vec<u64>,
+    out: Vec<u64>,
 }
 
 impl Kept {
@@ -102,18 +113,26 @@ impl Index {
         &self.pasts[place * self.words..][..self.words]
     }
 
-    /// All that happens before a branch in this trace, if all of that is there, and the branch is not.
-    pub fn past_of(&self, kept: &Kept) -> Option<Vec<u64>> {
+    /// Whether all that happens before a branch is in this trace, and the branch is not; and which events those are.
+    pub fn has_past_of(&self, kept: &Kept, room: &mut Room) -> bool {
         let component = kept.branch.component;
         let step = kept.branch.step.as_ref();
         if step.is_some_and(|(_, _, name)| self.place(component, *name).is_some()) {
-            return None;
+            return false;
         }
-        let mut all = vec![0; self.words];
+        self.empty(&mut room.past);
         for &name in &kept.past {
-            unite(&mut all, self.past(self.place(component, name)?));
+            match self.place(component, name) {
+                Some(place) => unite(&mut room.past, self.past(place)),
+                None => return false,
+            }
         }
-        Some(all)
+        true
+    }
+
+    fn empty(&self, set: &mut Vec<u64>) {
+        set.clear();
+        set.resize(self.words, 0);
     }
 
     /// What goes together with a branch, if all that the branch has of its own is there.
@@ -121,24 +140,24 @@ impl Index {
         &self,
         trace: &Trace<Doing>,
         kept: &Kept,
-        past: &[u64],
         footprints: &Footprints,
+        room: &mut Room,
     ) -> Fit {
         let component = kept.branch.component;
-        let mut own = vec![0; self.words];
+        let Room { past, stays, own, out } = room;
+        [&mut *stays, &mut *own, &mut *out].into_iter().for_each(|set| self.empty(set));
         for &name in &kept.own {
             match self.place(component, name) {
-                Some(place) => insert(&mut own, place),
+                Some(place) => insert(own, place),
                 None => return Fit::Part,
             }
         }
         let step = kept.branch.step.as_ref().map(|(doing, ..)| doing.footprint);
-        let mut out = vec![0; self.words];
         for &(name, place) in &self.concerns[component as usize] {
             let place = place as usize;
             let event: &Event<Doing> = &trace.events[place];
             let is_out = match step {
-                _ if event.mark.component == component => !contains(&own, place),
+                _ if event.mark.component == component => !contains(own, place),
                 Some(footprint) => {
                     footprints.conflict(footprint, event.what.footprint)
                         && kept.past.binary_search(&name).is_err()
@@ -146,20 +165,19 @@ impl Index {
                 None => false,
             };
             if is_out {
-                insert(&mut out, place);
+                insert(out, place);
             }
         }
-        let mut stays = vec![0; self.words];
         for place in 0..trace.events.len() {
-            if self.past(place).iter().zip(&out).all(|(past, out)| past & out == 0) {
-                insert(&mut stays, place);
+            if self.past(place).iter().zip(&*out).all(|(past, out)| past & out == 0) {
+                insert(stays, place);
             }
         }
-        let has_all = |some: &[u64]| some.iter().zip(&stays).all(|(some, all)| some & !all == 0);
-        match (has_all(&own), has_all(past)) {
+        let has_all = |some: &[u64]| some.iter().zip(&*stays).all(|(some, all)| some & !all == 0);
+        match (has_all(own), has_all(past)) {
             (false, _) => Fit::Part,
             (true, false) => Fit::No,
-            (true, true) => Fit::Whole(stays),
+            (true, true) => Fit::Whole,
         }
     }
 

@@ -8,7 +8,7 @@
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
 use super::alone::{Alone, Limits};
-use super::fit::{Fit, Index, Kept, add_hint};
+use super::fit::{Fit, Index, Kept, Room, add_hint};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Ends, Explored, Looks, Partial};
 use super::verdict::{Judge, Verdicts};
@@ -21,7 +21,7 @@ use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
 use crate::trace::order::{contains, insert, members};
-use crate::trace::skeleton::{Event, Mark, Name, Trace, global_name, mix, signature};
+use crate::trace::skeleton::{Event, Mark, Marks, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -95,6 +95,9 @@ pub(super) struct Global<'a, M> {
     /// What is known of components whose own steps are all ordered.
     alone: Vec<Option<Alone>>,
     pairs: Vec<(u32, u32)>,
+    /// Kept for their room.
+    marks: Marks,
+    room: Room,
     tasks_done: usize,
     /// How much is known when properties are next judged.
     next_judgement: usize,
@@ -104,6 +107,8 @@ pub(super) struct Global<'a, M> {
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
+    /// Whether something was learnt that has everything explored again.
+    pub is_stale: bool,
     runs: AtomicU64,
 }
 
@@ -146,6 +151,8 @@ impl<'a, M: Machine> Global<'a, M> {
             composed: FxHashSet::default(),
             tasks: VecDeque::new(),
             pairs: Vec::new(),
+            marks: Marks::default(),
+            room: Room::default(),
             tasks_done: 0,
             next_judgement: FIRST_JUDGEMENT,
             locals: FxHashMap::default(),
@@ -153,6 +160,7 @@ impl<'a, M: Machine> Global<'a, M> {
             counts: Counts::default(),
             verdict,
             bound: None,
+            is_stale: false,
             runs: AtomicU64::new(0),
         }
     }
@@ -162,7 +170,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let Ran::Whole(first) = self.run(&[], true)? else { return Ok(()) };
         self.add(first, None);
         let mut pairs = 0_u64;
-        while !self.verdict.is_over() {
+        while !self.verdict.is_over() && !self.is_stale {
             // Most pairs do not fit, which is soon seen: not worth a look at the clock.
             if (pairs.is_multiple_of(PAIRS_A_PULSE) || self.pairs.is_empty()) && self.is_over() {
                 break;
@@ -225,13 +233,18 @@ impl<'a, M: Machine> Global<'a, M> {
         goes_on: bool,
     ) -> Result<Ran, Error> {
         let mut led = Led::new(&mut *self.machine, self.parts);
+        led.marks = std::mem::take(&mut self.marks);
         led.restart(self.start)?;
         let mut possible: Vec<Transition> = Vec::new();
         let mut given = given.iter();
         let ran = loop {
             let (next, mark) = match given.next() {
                 Some(&next) => next,
-                None if !goes_on => return Ok(Ran::Whole(led.trace())),
+                None if !goes_on => {
+                    let trace = led.trace();
+                    self.marks = led.marks;
+                    return Ok(Ran::Whole(trace));
+                }
                 None => {
                     led.machine.possible(&mut possible)?;
                     match possible.first() {
@@ -266,6 +279,11 @@ impl<'a, M: Machine> Global<'a, M> {
             }
         };
         self.counts.deepest = self.counts.deepest.max(led.doings.len());
+        self.marks = led.marks;
+        self.is_stale |= self.machine.is_stale();
+        if self.is_stale && self.verdict.violation.is_none() {
+            return Ok(Ran::Over);
+        }
         if let Ran::Whole(_) = ran
             && let Some((cause, message)) = self.machine.wrong_end()?
             && self.bound.is_none()
@@ -325,6 +343,7 @@ impl<'a, M: Machine> Global<'a, M> {
                 alone.explore(&mut *self.machine, self.parts, self.start, &told, &limits)?;
             self.counts.transitions += walked.transitions;
             self.counts.deepest = self.counts.deepest.max(walked.deepest);
+            self.is_stale |= self.machine.is_stale();
             self.bound = self.bound.or(walked.bound);
             match walked.violation {
                 None => self.learn(component, local, walked.found),
@@ -336,6 +355,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut explorer = Explorer::new(partial, self.budget, true);
         explorer.all_runs = Some(&self.runs);
         explore(&mut explorer, Reduction::Optimal)?;
+        self.is_stale |= explorer.is_stale;
         let (findings, partial) = explorer.finish();
         let found = partial.found;
         self.counts.transitions += findings.statistics.transitions.unwrap_or(0);
@@ -390,41 +410,48 @@ impl<'a, M: Machine> Global<'a, M> {
 
     /// Takes a branch where it is possible in a trace, as far as that goes with it.
     fn compose(&mut self, trace: u32, branch: u32) -> Result<(), Error> {
-        let (known, kept) = (&self.known[trace as usize], &self.branches[branch as usize]);
+        let number = branch;
+        let (known, kept) = (&self.known[trace as usize], &self.branches[number as usize]);
         let (index, parent) = (Rc::clone(&known.index), trace);
         let branch = Rc::clone(&kept.branch);
         let component = branch.component;
-        let Some(past) = index.past_of(kept) else { return Ok(()) };
+        if !index.has_past_of(kept, &mut self.room) {
+            return Ok(());
+        }
         let trace = Rc::clone(&known.trace);
-        let (stays, other_stays) = match index.fit(&trace, kept, &past, self.machine.footprints()) {
+        let fit = index.fit(&trace, kept, self.machine.footprints(), &mut self.room);
+        let other_stays = match fit {
             Fit::No => return Ok(()),
-            Fit::Whole(stays) => (stays, None),
+            Fit::Whole => None,
             Fit::Part => {
                 let (stays, other_stays) = self.fit_in_part(&trace, &branch);
-                if past.iter().zip(&stays).any(|(past, stays)| past & !stays != 0) {
+                if self.room.past.iter().zip(&stays).any(|(past, stays)| past & !stays != 0) {
                     return Ok(());
                 }
-                (stays, Some(other_stays))
+                self.room.stays = stays;
+                Some(other_stays)
             }
         };
-        let mut all = index.signature(&stays);
+        let kept = &self.branches[number as usize];
+        let Room { past, stays, .. } = &self.room;
+        let mut all = index.signature(stays);
         match &branch.step {
             Some((_, label, _)) => {
-                let name = global_name(component, label, index.signature(&past));
+                let name = global_name(component, label, index.signature(past));
                 all = all.wrapping_add(mix(name));
-                if !self.composed.insert(all) || self.is_part_of_known(&trace, &stays, name) {
+                if !self.composed.insert(all) || self.is_part_of_known(&trace, stays, name) {
                     return Ok(());
                 }
             }
             None => {
                 // It stops if there is nothing more for it than there was.
-                if !index.concerns_just(component, &stays, kept) || self.signatures.contains(&all) {
+                if !index.concerns_just(component, stays, kept) || self.signatures.contains(&all) {
                     return Ok(());
                 }
             }
         }
         let stays: Vec<bool> =
-            (0..trace.events.len()).map(|event| contains(&stays, event)).collect();
+            (0..trace.events.len()).map(|event| contains(stays, event)).collect();
         let other_stays = other_stays.as_deref().unwrap_or(&branch.stays);
         let Some(merged) = trace.merged(&stays, component, &branch.trace, other_stays) else {
             let what = "parts of traces that should fit together do not";

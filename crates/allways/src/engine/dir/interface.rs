@@ -1,7 +1,7 @@
 //! A machine divided into components, and what they can tell of each other's steps.
 
 use crate::engine::machine::footprint::Footprint;
-use crate::engine::machine::{Machine, Performed, Process, Shown, Transition};
+use crate::engine::machine::{Machine, Performed, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
 use crate::trace::skeleton::{Label, Mark, Marks, Trace, pair};
@@ -36,10 +36,15 @@ impl Parts {
 
     /// The component of a process.
     pub fn of<M: Machine>(&self, machine: &M, process: Process) -> u32 {
-        self.of_group[machine.group(process) as usize]
+        self.of_group(machine.group(process))
     }
 
-    /// What a step shows to other components. `giver` is the component of the event without which there would be no such step.
+    /// The component of a group. One that was not known when the machine was divided is in the first, until it is divided again.
+    fn of_group(&self, group: u32) -> u32 {
+        self.of_group.get(group as usize).copied().unwrap_or(0)
+    }
+
+    /// What a step shows to other components. `giver` is the component, if it is another one, of an event without which there would be no such step.
     fn label<M: Machine>(
         &self,
         machine: &M,
@@ -47,7 +52,7 @@ impl Parts {
         shown: &Shown,
         footprint: Footprint,
         giver: Option<u32>,
-    ) -> Label {
+    ) -> Result<Label, Error> {
         let own = self.of(machine, process);
         // What different groups show at the same time is told apart by who shows it.
         let group = u64::from(machine.group(process));
@@ -60,34 +65,53 @@ impl Parts {
             None => to.push((component, pair(group, what))),
         };
         for &(group, what) in &shown.to {
-            let component = self.of_group[group as usize];
+            let component = self.of_group(group);
             if component != own {
                 show(component, what);
             }
         }
         let footprints = machine.footprints();
-        let is_foreign = |object: &&u32| match machine.owner(**object) {
-            None => true,
-            Some(group) => self.of_group[group as usize] != own,
-        };
         // What it touches of what others touch, and how, decides what it is dependent with: that is part of what it shows.
         let mut shared = 0;
-        for (how, objects) in
-            [footprints.writes(footprint), footprints.reads(footprint)].iter().enumerate()
-        {
-            for &object in objects.iter().filter(is_foreign) {
-                shared = pair(shared, u64::from(object) << 1 | how as u64);
+        let mut sharers: Vec<u32> = Vec::new();
+        let both = [footprints.writes(footprint), footprints.reads(footprint)];
+        for (how, objects) in both.iter().enumerate() {
+            for &object in objects.iter().filter(|object| !shown.passed.contains(object)) {
+                let before = sharers.len();
+                match machine.touched(object) {
+                    Touched::Alone => {}
+                    Touched::By(group) if self.of_group(group) == own => {}
+                    Touched::By(_) | Touched::ByAny => {
+                        sharers.extend((0..self.len()).filter(|&other| other != own));
+                    }
+                    Touched::Among(groups) => {
+                        let components = groups.iter().map(|&group| self.of_group(group));
+                        sharers.extend(components.filter(|&other| other != own));
+                    }
+                }
+                if sharers.len() > before {
+                    shared = pair(shared, u64::from(object) << 1 | how as u64);
+                    if shown.is_opaque {
+                        return Err(machine.cannot_be_parted(Some(object)));
+                    }
+                }
             }
         }
         let is_shared = shared != 0;
         if is_shared {
             shared = pair(shared, shown.shared);
-            (0..self.len()).filter(|&other| other != own).for_each(|other| show(other, shared));
+            sharers.sort_unstable();
+            sharers.dedup();
+            sharers.into_iter().for_each(|other| show(other, shared));
         }
         to.sort_unstable();
-        let is_taken = giver.is_some_and(|giver| giver != own);
+        let from = shown.from.map(|group| self.of_group(group)).filter(|&from| from != own);
+        let is_taken = giver.or(from).is_some();
+        if shown.is_opaque && !to.is_empty() {
+            return Err(machine.cannot_be_parted(None));
+        }
         if to.is_empty() && !is_taken && !is_shared {
-            return Label::default();
+            return Ok(Label::default());
         }
         let mut all = pair(group, shared);
         if is_taken {
@@ -96,7 +120,7 @@ impl Parts {
         for &(component, what) in &to {
             all = pair(all, pair(u64::from(component), what));
         }
-        Label { all: all | 1, to, is_shared }
+        Ok(Label { all: all | 1, to, is_shared })
     }
 }
 
@@ -154,9 +178,9 @@ impl<'a, M: Machine> Led<'a, M> {
         self.machine.shows(transition, &[], &mut self.shown)?;
         let performed = self.machine.perform(transition)?;
         let event = self.doings.len();
-        let giver = performed.created_by.map(|giver| self.marks.all[giver].component);
         let (machine, process) = (&*self.machine, transition.process);
-        let label = self.parts.label(machine, process, &self.shown, performed.footprint, giver);
+        let giver = self.giver(process, performed.created_by, machine.needs(event));
+        let label = self.parts.label(machine, process, &self.shown, performed.footprint, giver)?;
         let footprints = machine.footprints();
         let touch = Touch {
             process,
@@ -165,7 +189,10 @@ impl<'a, M: Machine> Led<'a, M> {
             reads: footprints.reads(performed.footprint),
             writes: footprints.writes(performed.footprint),
         };
-        self.marks.push(touch, self.parts.of(machine, process), &label);
+        let is_told = self.marks.push(touch, self.parts.of(machine, process), &label);
+        if !is_told && !performed.failed {
+            return Err(machine.cannot_be_parted(None));
+        }
         self.doings.push(Doing { transition, footprint: performed.footprint });
         Ok(performed)
     }
@@ -198,9 +225,17 @@ impl<'a, M: Machine> Led<'a, M> {
             reads: footprints.reads(performed.footprint),
             writes: footprints.writes(performed.footprint),
         };
-        self.marks.push_known(touch, mark);
+        self.marks.push_known(touch, mark, by);
         self.doings.push(Doing { transition, footprint: performed.footprint });
         Ok(performed)
+    }
+
+    /// The component, if it is another one, of an event without which there would be no such step.
+    fn giver(&self, process: Process, created_by: Option<usize>, needs: &[u32]) -> Option<u32> {
+        let own = self.parts.of(&*self.machine, process);
+        let needs = needs.iter().map(|&event| event as usize);
+        let components = created_by.into_iter().chain(needs).map(|it| self.marks.all[it].component);
+        components.into_iter().find(|&component| component != own)
     }
 
     /// What a step would be that is possible after the run without some events.
@@ -212,9 +247,9 @@ impl<'a, M: Machine> Led<'a, M> {
         without: &[u32],
     ) -> Result<Would, Error> {
         self.machine.shows(transition, without, &mut self.shown)?;
-        let giver = created_by.map(|giver| self.marks.all[giver].component);
         let (machine, process) = (&*self.machine, transition.process);
-        let label = self.parts.label(machine, process, &self.shown, footprint, giver);
+        let giver = self.giver(process, created_by, machine.needed());
+        let label = self.parts.label(machine, process, &self.shown, footprint, giver)?;
         let doing = Doing { transition, footprint };
         let component = self.parts.of(machine, process);
         if label.all == 0 {
@@ -225,7 +260,7 @@ impl<'a, M: Machine> Led<'a, M> {
         let touch = Touch {
             process,
             created_by,
-            needs: &[],
+            needs: machine.needed(),
             reads: footprints.reads(footprint),
             writes: footprints.writes(footprint),
         };

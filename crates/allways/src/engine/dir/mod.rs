@@ -29,9 +29,9 @@ mod verdict;
 
 use super::budget::Budget;
 use super::goals::Sighting;
-use super::options::Options;
+use super::options::{Components, Options};
 use super::{Findings, Found};
-use crate::engine::machine::Machine;
+use crate::engine::machine::{Machine, Machines};
 use crate::engine::machine::handlers::{Built, Handlers};
 use crate::error::Error;
 use crate::model::node::Node;
@@ -71,18 +71,47 @@ pub(crate) fn search<N: Node>(
     }
     let nodes = machine.places();
     let parts = Parts::new(options.components.among(nodes)?, machine.groups());
-    let mut findings = search_machine(&mut *machine, &parts, budget)?;
+    let mut findings = match search_machine(&mut *machine, &parts, budget)? {
+        Some(findings) => findings,
+        None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
+    };
     findings.tally = Some(space.tally());
     findings.constant = space.constant_reads();
     Ok(findings)
 }
 
-/// Explores a machine that is divided into components.
+/// Explores what machines stand for that are no systems of handlers.
+pub(crate) fn search_together<S: Machines>(
+    system: &S,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Findings, Error> {
+    let mut machine = system.make()?;
+    machine.divide()?;
+    loop {
+        let groups = machine.groups();
+        let components = match options.components == Components::default() {
+            true => system.components(),
+            false => options.components.clone(),
+        };
+        let parts = Parts::new(components.among(groups)?, groups);
+        let findings = search_machine(&mut machine, &parts, budget);
+        // What was learnt on the way may be why it went wrong.
+        if machine.is_stale() {
+            continue;
+        }
+        if let Some(findings) = findings? {
+            return Ok(findings);
+        }
+    }
+}
+
+/// Explores a machine that is divided into components. `None` if it has to be done again, since something was learnt of who touches what.
 fn search_machine<M: Machine>(
     machine: &mut M,
     parts: &Parts,
     budget: &Budget,
-) -> Result<Findings, Error> {
+) -> Result<Option<Findings>, Error> {
     let mut verdict = Verdicts::new(machine);
     let mut bound: Option<Bound> = None;
     let mut counts = Counts::default();
@@ -93,8 +122,11 @@ fn search_machine<M: Machine>(
         let mut global = Global::new(machine, parts, budget, start, verdict);
         global.counts = counts;
         global.explore()?;
-        if global.verdict.violation.is_none() {
+        if global.verdict.violation.is_none() && !global.is_stale {
             Judge::new(&mut global).judge()?;
+        }
+        if global.is_stale && global.verdict.violation.is_none() {
+            return Ok(None);
         }
         let (ended, traces) = global.covered();
         skeletons += ended;
@@ -106,6 +138,10 @@ fn search_machine<M: Machine>(
         if verdict.is_over() || !matches!(bound, None | Some(Bound::Depth)) {
             break;
         }
+    }
+    if bound.is_none() && verdict.violation.is_none() && !verdict.nothing_left() && covered == 0 {
+        let what = "components were explored one by one, and nothing of it fits together";
+        return Err(Error::Internal(what.to_owned()));
     }
     let costs = machine.costs();
     let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
@@ -125,7 +161,7 @@ fn search_machine<M: Machine>(
         user_time: costs.map(|costs| std::time::Duration::from_nanos(costs.user_nanos)),
         ..Statistics::default()
     };
-    Ok(Findings {
+    Ok(Some(Findings {
         bound: bound.filter(|_| !stopped_early),
         stopped_early,
         statistics,
@@ -134,5 +170,5 @@ fn search_machine<M: Machine>(
         terminal: verdict.terminal,
         goals: verdict.goals.into_goals().into_iter().map(Sighting::found).collect(),
         ..Findings::default()
-    })
+    }))
 }

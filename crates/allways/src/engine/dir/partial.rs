@@ -42,8 +42,18 @@ pub(super) type Part = (Rc<Trace<Doing>>, Box<[bool]>);
 /// How a component may look after some of its own interface events, and a run in which it does.
 pub(super) type Looks = FxHashMap<u64, FxHashMap<Look, Part>>;
 
-/// How a component may look at the end of a local trace, and whether only a bound on timers keeps it from going on; and a run in which it does.
-pub(super) type Ends = FxHashMap<(Look, bool), Part>;
+/// How a component may be at the end of a local trace, and a run in which it is so.
+pub(super) type Ends = FxHashMap<End, Part>;
+
+/// How a component is at the end of a local trace.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct End {
+    pub look: Look,
+    /// Whether only a bound on timers keeps it from going on.
+    pub is_withheld: bool,
+    /// What may be [wrong](Machine::ended) with that it goes on no more.
+    pub trouble: u64,
+}
 
 /// What came of the exploration of a component.
 #[derive(Default)]
@@ -179,25 +189,27 @@ impl<'a, M: Machine> Partial<'a, M> {
     }
 
     /// The run has come to its end: nothing that is wanted can happen.
-    fn end(&mut self, is_stopped: bool) {
+    fn end(&mut self, is_stopped: bool) -> Result<(), Error> {
         if self.places_of.len() > 1 {
             self.look();
         }
         if !is_stopped {
             self.found.others += 1;
-            return;
+            return Ok(());
         }
         let all: Box<[bool]> = vec![true; self.led.doings.len()].into();
         if self.done.len() == self.allowed.len() {
             self.found.traces += 1;
             let look = self.look_now();
-            let groups = self.led.parts.groups[self.component as usize].clone();
-            let withheld = groups.into_iter().any(|group| self.led.machine.withholds(group));
-            if !self.found.ends.contains_key(&(look.clone(), withheld)) {
-                let trace = Rc::new(self.led.trace());
-                self.found.ends.insert((look, withheld), (trace, all));
+            let mut end = End { look, is_withheld: false, trouble: 0 };
+            for &group in &self.led.parts.groups[self.component as usize] {
+                end.is_withheld |= self.led.machine.withholds(group);
+                end.trouble = end.trouble.wrapping_add(self.led.machine.ended(group)?);
             }
-            return;
+            if let Entry::Vacant(vacant) = self.found.ends.entry(end) {
+                vacant.insert((Rc::new(self.led.trace()), all));
+            }
+            return Ok(());
         }
         self.found.others += 1;
         let component = self.component;
@@ -209,6 +221,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             let branch = Branch { component, step: None, past, trace, stays: all };
             self.found.branches.push(Rc::new(branch));
         }
+        Ok(())
     }
 
     /// How the component looks where the run stands.
@@ -387,7 +400,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
             Some(transition) => First::Possible(transition, goes_on),
             None if room.is_empty() => {
                 let is_stopped = !self.listed.iter().any(|it| self.is_own(it.process));
-                self.end(is_stopped);
+                self.end(is_stopped)?;
                 First::Nothing
             }
             None => First::Asleep(goes_on),

@@ -9,7 +9,7 @@
 
 use super::global::{Global, Known, Ran};
 use super::interface::Doing;
-use super::partial::{Look, Part};
+use super::partial::{End, Look, Part};
 use crate::engine::dpor::run_of;
 use crate::engine::goals::Sightings;
 use crate::engine::machine::{Machine, Reading};
@@ -153,6 +153,8 @@ pub(super) struct Judge<'g, 'a, M> {
     looked_at: FxHashSet<Box<[u32]>>,
     /// Whether only violations are looked for.
     is_early: bool,
+    /// For a component, its local skeleton and how it ends: what may be wrong was looked at.
+    troubles: FxHashSet<(u32, u64, u64)>,
 }
 
 impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
@@ -164,6 +166,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             known_sets: FxHashMap::default(),
             looked_at: FxHashSet::default(),
             is_early: false,
+            troubles: FxHashSet::default(),
         }
     }
 
@@ -194,8 +197,11 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             if reads_views {
                 self.look_at_cuts(known)?;
             }
-            if forbids_ends && self.global.bound.is_none() {
-                self.look_at_ends(known)?;
+            if self.global.bound.is_none() {
+                self.look_for_trouble(known)?;
+                if forbids_ends {
+                    self.look_at_ends(known)?;
+                }
             }
             if self.global.verdict.is_over() || self.global.is_over() {
                 break;
@@ -449,9 +455,52 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         run_of(&mut *self.global.machine, 0..len)
     }
 
+    /// Looks whether it is wrong by itself how components come to their ends. Whether one does so in a way that may be wrong has to do with its own past and
+    /// what others have shown to it, and the same goes for what is wrong with it: with what others of the same skeleton end makes no difference.
+    fn look_for_trouble(&mut self, known: usize) -> Result<(), Error> {
+        let locals = self.global.known[known].locals.clone();
+        let ends = |global: &Global<'a, M>, component: usize| -> Vec<(End, Part)> {
+            let local = global.locals.get(&(component as u32, locals[component]));
+            let all = local.into_iter().flat_map(|local| local.ends.iter());
+            let mut all: Vec<_> = all.map(|(end, part)| (end.clone(), part.clone())).collect();
+            all.sort_by(|(a, _), (b, _)| a.cmp(b));
+            all
+        };
+        let is_wrong = |component: usize| {
+            let local = self.global.locals.get(&(component as u32, locals[component]));
+            local.is_some_and(|local| local.ends.keys().any(|end| end.trouble != 0))
+        };
+        if !(0..locals.len()).any(is_wrong) {
+            return Ok(());
+        }
+        let all: Vec<_> = (0..locals.len()).map(|component| ends(self.global, component)).collect();
+        if all.iter().any(Vec::is_empty) {
+            return Ok(());
+        }
+        let trace = Rc::clone(&self.global.known[known].trace);
+        for (component, ends) in all.iter().enumerate() {
+            for (end, part) in ends.iter().filter(|(end, _)| end.trouble != 0) {
+                let key = (component as u32, locals[component], end.trouble);
+                if !self.troubles.insert(key) {
+                    continue;
+                }
+                let mut parts: Vec<Part> = all.iter().map(|ends| ends[0].1.clone()).collect();
+                parts[component] = part.clone();
+                let stays = vec![true; trace.events.len()];
+                let run = self.perform(&trace, stays, &parts)?;
+                if let Some((cause, message)) = self.global.machine.wrong_end()? {
+                    let what = FoundWhat::Failed(cause, message);
+                    self.global.verdict.violation = Some(Found { what, run });
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Looks at how the traces of a skeleton may end.
     fn look_at_ends(&mut self, known: usize) -> Result<(), Error> {
-        let mut ends: Vec<Vec<((Look, bool), Part)>> = Vec::new();
+        let mut ends: Vec<Vec<(End, Part)>> = Vec::new();
         for (component, &local) in self.global.known[known].locals.iter().enumerate() {
             let local = self.global.locals.get(&(component as u32, local));
             let all = local.into_iter().flat_map(|local| local.ends.iter());
@@ -466,9 +515,9 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let readings = self.global.verdict.readings.len();
         let mut chosen = vec![0; ends.len()];
         loop {
-            let here: Vec<&((Look, bool), Part)> =
+            let here: Vec<&(End, Part)> =
                 ends.iter().zip(&chosen).map(|(ends, &chosen)| &ends[chosen]).collect();
-            if here.iter().any(|((_, withheld), _)| *withheld) {
+            if here.iter().any(|(end, _)| end.is_withheld) {
                 self.global.verdict.terminal.withheld += 1;
             } else {
                 self.global.verdict.terminal.judged += 1;
@@ -480,8 +529,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                     let reads = match observer {
                         Some(observer) => vec![self.global.known[known].observed[observer]],
                         None => {
-                            let view = |((look, _), _): &&((Look, bool), Part)| -> Look {
-                                look.chunks(readings).map(|views| views[property]).collect()
+                            let view = |(end, _): &&(End, Part)| -> Look {
+                                end.look.chunks(readings).map(|views| views[property]).collect()
                             };
                             let views: Vec<Look> = here.iter().map(view).collect();
                             self.reads(&views.iter().collect::<Vec<_>>())

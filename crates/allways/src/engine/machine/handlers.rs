@@ -19,7 +19,7 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Transition};
+use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Touched, Transition};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -306,8 +306,8 @@ impl Machine for Handlers<'_> {
         self.budgets.drops == 0
     }
 
-    fn owner(&self, object: Object) -> Option<u32> {
-        self.owner_of(object)
+    fn touched(&self, object: Object) -> Touched<'_> {
+        self.touched_by(object)
     }
 
     fn shows(

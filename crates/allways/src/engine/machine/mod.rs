@@ -22,6 +22,7 @@ mod processes;
 mod results;
 mod shown;
 
+use crate::engine::options::Components;
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
@@ -133,10 +134,38 @@ pub struct Reach {
 pub struct Shown {
     /// What it takes of what another step gave.
     pub taken: u64,
+    /// The group that gave it, if that is not the one whose step [created](Performed::created_by) this one.
+    pub from: Option<u32>,
     /// What it gives to which group.
     pub to: Vec<(u32, u64)>,
     /// What it does to objects that several groups touch.
     pub shared: u64,
+    /// Those of the objects which it touches only to give or to take: they are not shared by that.
+    pub passed: Vec<Object>,
+    /// Whether `shared` does not tell all that comes of it for others.
+    pub is_opaque: bool,
+}
+
+impl Shown {
+    /// Nothing.
+    pub fn clear(&mut self) {
+        self.to.clear();
+        self.passed.clear();
+        (self.taken, self.from, self.shared, self.is_opaque) = (0, None, 0, false);
+    }
+}
+
+/// Who touches an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Touched<'a> {
+    /// Processes of one group; or it does not matter, since nobody writes it.
+    Alone,
+    /// Processes of this group, and whoever gives something to it.
+    By(u32),
+    /// Processes of these groups.
+    Among(&'a [u32]),
+    /// Processes of any group.
+    ByAny,
 }
 
 /// What a property reads, and what it claims.
@@ -246,10 +275,35 @@ pub trait Machine {
         false
     }
 
-    /// The group whose processes alone touch an object, if there is such a group.
-    fn owner(&self, object: Object) -> Option<u32> {
+    /// The machine is to be divided into components: from now on it finds out who touches what. Where it has to learn that from runs, [what was
+    /// explored](Machine::is_stale) before it did is explored again.
+    fn divide(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Who touches an object, as far as is known.
+    fn touched(&self, object: Object) -> Touched<'_> {
         let _ = object;
-        Some(0)
+        Touched::Alone
+    }
+
+    /// Why nobody can be told what a step does to an object that several groups touch: one sentence that says what to do.
+    fn cannot_be_parted(&self, object: Option<Object>) -> Error {
+        let _ = object;
+        Error::Internal("a step of a component depends on one of another that shows nothing".to_owned())
+    }
+
+    /// The events without which there would be no such step, of the step that [`Machine::elsewhere`] was last asked about, where these
+    /// may be several.
+    fn needed(&self) -> &[u32] {
+        &[]
+    }
+
+    /// What there is to say about how a group has come to its end, where nothing can happen any more: zero if there is nothing that might be
+    /// [wrong](Machine::wrong_end).
+    fn ended(&mut self, group: u32) -> Result<u64, Error> {
+        let _ = group;
+        Ok(0)
     }
 
     /// What other groups can tell of a step that is possible in the state to which the run leads without some of its events, in place of what is in `into`: the same numbers whenever
@@ -261,7 +315,7 @@ pub trait Machine {
         into: &mut Shown,
     ) -> Result<(), Error> {
         let _ = (transition, without);
-        *into = Shown::default();
+        into.clear();
         Ok(())
     }
 
@@ -378,4 +432,9 @@ pub trait Machines: Send + Sync {
 
     /// Makes one.
     fn make(&self) -> Result<Self::Machine, Error>;
+
+    /// Which groups are one component each, unless the options say.
+    fn components(&self) -> Components {
+        Components::default()
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::handlers::{Handlers, Kind, Shared};
 use super::lanes::{Item, NONE};
-use super::{Object, Process, Shown, Transition};
+use super::{Object, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::model::network::NetworkKind;
 use crate::space::StepEnd;
@@ -19,14 +19,16 @@ impl Handlers<'_> {
         }
     }
 
-    /// See [`Machine::owner`](super::Machine::owner).
-    pub(super) fn owner_of(&self, object: Object) -> Option<u32> {
+    /// See [`Machine::touched`](super::Machine::touched).
+    pub(super) fn touched_by(&self, object: Object) -> Touched<'_> {
         if object < self.layout.nodes as Object {
-            return Some(object);
+            return Touched::By(object);
         }
-        let lane = object.checked_sub(self.object(Shared::First))?;
-        // Where sending touches lanes, they are not the receiver's alone.
-        (!self.sends_touch()).then(|| self.lanes.all[lane as usize].node)
+        match object.checked_sub(self.object(Shared::First)) {
+            // Where sending touches lanes, they are not the receiver's alone.
+            Some(lane) if !self.sends_touch() => Touched::By(self.lanes.all[lane as usize].node),
+            _ => Touched::ByAny,
+        }
     }
 
     /// See [`Machine::shows`](super::Machine::shows).
@@ -36,7 +38,7 @@ impl Handlers<'_> {
         without: &[u32],
         into: &mut Shown,
     ) -> Result<(), Error> {
-        into.to.clear();
+        into.clear();
         let doer = self.doers[transition.process as usize];
         let place = self.place(transition.process, without);
         let mut event = doer.event;

@@ -12,7 +12,7 @@ use super::budget::Budget;
 use super::machine::{Machine, Machines, Told};
 use super::options::{Engine, Options, Reduction, Schedule, Search};
 use super::{
-    Findings, Found, FoundWhat, checked_by_the_environment, dpor, panicked, peak_memory,
+    Findings, Found, FoundWhat, checked_by_the_environment, dir, dpor, panicked, peak_memory,
     refuse_by_dir,
 };
 use crate::error::Error;
@@ -26,7 +26,7 @@ use crate::outcome::tell::MAX_TOLD;
 use crate::outcome::{Cause, Outcome, Run, Verdict, Violation};
 use follow::{Failure, Followed, follow};
 
-/// Checks a system that machines stand for: engine `dpor` with reduction `none`, `source` or `optimal` or with a bound on preemptions, or engine `walk`.
+/// Checks a system that machines stand for: engine `dpor` with reduction `none`, `source` or `optimal` or with a bound on preemptions, engine `dir`, or engine `walk`.
 ///
 /// # Errors
 ///
@@ -150,14 +150,20 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
             let why = "a bound on preemptions is for engine dpor, not for random runs";
             return Err(Error::Options(why.to_owned()));
         }
-        (Engine::Dir, _) => {
-            let why =
-                "engine dir is for systems of nodes: threads are explored by engine dpor or walk";
+        (Engine::Dir, None) if options.stateful => {
+            let why = "threads have no states that could be remembered: engine dir explores them without (stateful)";
+            return Err(Error::Options(why.to_owned()));
+        }
+        (Engine::Dir, None) => {
+            ("dir".to_owned(), dir::search_together(system, options, &budget)?)
+        }
+        (Engine::Dir, Some(_)) => {
+            let why = "a bound on preemptions is for engine dpor, not for components one by one";
             return Err(Error::Options(why.to_owned()));
         }
         (Engine::Global | Engine::Lmc, _) => {
             let why =
-                "threads are explored by engine dpor or walk: there are no states to be remembered";
+                "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
             return Err(Error::Options(why.to_owned()));
         }
     };

@@ -1,0 +1,401 @@
+//! What it takes to divide threads into components: who touches what, and what others are told by an event.
+//!
+//! A *group* is a process; where there is just one, its main thread is a group, and each thread that this spawns, with all that come of it, is another. Groups are what components are
+//! made of. Who touches which object is not known beforehand. It is learnt from the runs: as soon as an object that somebody writes is touched by a second group, it
+//! is *shared*, and all that was explored before is explored again, with that in mind.
+//!
+//! **What others are told.** What an event does to a shared object has to be told in full, or else two runs would be taken for one in which others find something else there. It is
+//! known of the network: what is sent is bytes. It is known of mutexes that have nothing in them, whose giving back is a step of its own as soon as they are shared. Of all else it is not, so threads that
+//! share such things have to be in one component.
+//!
+//! **Giving and taking.** A message is put into a place by one who sends and taken out of it by one who receives. The latter can do nothing to the former. So that is not *sharing* a place, but giving and taking what is in it,
+//! unless somebody looks into the place before there is something: from then on places of that channel are objects like others. In the same way the end of a stream is given by those who drop
+//! their sockets. How many these are has to be told, too, so making another one for the same stream is an event.
+
+use super::Runtime;
+use super::log::{Cut, mix};
+use super::names::Names;
+use super::network::Called;
+use super::op::{Kind, NONE, Op};
+use super::rules::{Can, Look, part};
+use crate::sync::EMPTY;
+use crate::words;
+use allways::Error;
+use allways::machine::Shown;
+use std::panic::Location;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// There are no more groups.
+const MOST_GROUPS: u32 = 128;
+
+/// Where a thread comes from: how manieth it is of its parent, or of all processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub parent: u32,
+    pub index: u32,
+}
+
+/// Where a thread comes from, in all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Descent {
+    /// A number that stands for that, and is the same in every check of the program.
+    pub key: u64,
+    process: u32,
+    /// Which of those it comes from whom the main thread has spawned, counted from one.
+    branch: u32,
+}
+
+/// Numbers that stand for threads and objects, and are the same in every check of the program.
+#[derive(Clone, Default)]
+pub(super) struct Origins {
+    pub threads: Vec<Descent>,
+    pub objects: Vec<u64>,
+}
+
+impl Origins {
+    pub fn add_thread(&mut self, Origin { parent, index }: Origin) -> u64 {
+        let descent = match parent {
+            NONE => Descent { key: mix(u64::from(index)), process: index, branch: 0 },
+            _ => {
+                let Descent { key, process, branch } = self.threads[parent as usize];
+                let branch = if branch == 0 { index + 1 } else { branch };
+                Descent { key: mix(key ^ mix(1 << 40 | u64::from(index))), process, branch }
+            }
+        };
+        self.threads.push(descent);
+        descent.key
+    }
+}
+
+/// Which groups touch which objects.
+#[derive(Default)]
+pub(super) struct Touching {
+    /// For each object, a bit for each group that writes it, and for each that reads it.
+    objects: Vec<[u128; 2]>,
+    /// The channels of which somebody looked into a place before there was something.
+    polled: Vec<bool>,
+}
+
+fn slot<T: Clone + Default>(of: &mut Vec<T>, index: u32) -> &mut T {
+    let index = index as usize;
+    if index >= of.len() {
+        of.resize(index + 1, T::default());
+    }
+    &mut of[index]
+}
+
+/// The groups that share an object.
+fn sharers([writers, readers]: [u128; 2]) -> u128 {
+    let all = writers | readers;
+    if writers == 0 || all.count_ones() < 2 { 0 } else { all }
+}
+
+impl Touching {
+    /// What is known, for one who explores.
+    pub fn parted(&self) -> Parted {
+        let groups = |&touched: &[u128; 2]| {
+            let all = sharers(touched);
+            (0..MOST_GROUPS).filter(|group| all >> group & 1 == 1).collect()
+        };
+        let shared = self.objects.iter().map(groups).collect();
+        Parted { shared, polled: self.polled.clone(), noted: self.objects.clone() }
+    }
+}
+
+/// What one who explores knows of who touches what.
+#[derive(Default)]
+pub(super) struct Parted {
+    /// For each object, the groups that share it.
+    shared: Vec<Box<[u32]>>,
+    polled: Vec<bool>,
+    /// What it has noted itself, beside what it knew when it began.
+    noted: Vec<[u128; 2]>,
+}
+
+impl Names {
+    /// From now on, who touches what is of interest.
+    pub fn divide(&mut self) {
+        let parted = self.register().touching.parted();
+        self.parted = Some(parted);
+    }
+
+    pub fn is_divided(&self) -> bool {
+        self.parted.is_some()
+    }
+
+    /// The groups that share an object, if any do.
+    pub fn sharers(&self, object: u32) -> &[u32] {
+        let shared = self.parted.as_ref().and_then(|parted| parted.shared.get(object as usize));
+        shared.map_or(&[], |groups| groups)
+    }
+
+    /// Whether places of a channel are objects like others.
+    fn is_polled(&self, channel: u32) -> bool {
+        let parted = self.parted.as_ref();
+        parted.and_then(|it| it.polled.get(channel as usize)).is_some_and(|&polled| polled)
+    }
+
+    /// Somebody has looked into a place of a channel before there was something.
+    fn poll(&mut self, channel: u32) {
+        if !self.is_polled(channel) {
+            let mut known = self.register();
+            let was = std::mem::replace(slot(&mut known.touching.polled, channel), true);
+            drop(known);
+            self.register.lessons.fetch_add(u64::from(!was), SeqCst);
+        }
+    }
+
+    /// A group touches an object.
+    fn note(&mut self, object: u32, group: u32, writes: bool, takes: bool) {
+        let Some(parted) = &mut self.parted else { return };
+        let (bit, how) = (1_u128 << group, usize::from(!writes));
+        let noted = slot(&mut parted.noted, object);
+        if noted[how] & bit != 0 {
+            return;
+        }
+        noted[how] |= bit;
+        let mut known = self.register();
+        let touched = slot(&mut known.touching.objects, object);
+        let before = sharers(*touched);
+        touched[how] |= bit;
+        let now = sharers(*touched);
+        drop(known);
+        if before != now {
+            self.register.lessons.fetch_add(1, SeqCst);
+            if takes {
+                self.try_to_take(object);
+            }
+        }
+    }
+
+    /// Numbers that stand for threads and objects in all checks.
+    pub(super) fn origins(&mut self) -> &Origins {
+        let known = self.register();
+        let lacks = self.origins.objects.len() < known.origins.objects.len();
+        let all = lacks.then(|| known.origins.clone());
+        drop(known);
+        if let Some(all) = all {
+            self.origins = all;
+        }
+        &self.origins
+    }
+
+    /// The number that stands for an object in all checks.
+    pub fn object_key(&mut self, object: u32) -> u64 {
+        match self.origins.objects.get(object as usize) {
+            Some(&key) => key,
+            None => self.origins().objects.get(object as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// Where a thread comes from.
+    fn descent(&mut self, thread: u32) -> Descent {
+        match self.origins.threads.get(thread as usize) {
+            Some(&descent) => descent,
+            None => self.origins().threads[thread as usize],
+        }
+    }
+
+    /// The number that stands for a thread in all checks.
+    pub fn thread_key(&mut self, thread: u32) -> u64 {
+        self.descent(thread).key
+    }
+
+    /// How many threads the main thread of the only process is known to spawn.
+    fn branches(&self) -> usize {
+        self.children_of_root()
+    }
+}
+
+impl Runtime {
+    /// How many groups there are, as far as is known.
+    pub fn groups(&self) -> usize {
+        match self.processes() {
+            1 => 1 + self.population.names.branches(),
+            many => many as usize,
+        }
+    }
+
+    /// The group of a thread.
+    pub fn group(&self, thread: u32) -> u32 {
+        let known = self.population.names.known_descent(thread);
+        match (known, self.processes()) {
+            (Some(descent), 1) => descent.branch,
+            (Some(descent), _) => descent.process,
+            (None, _) => 0,
+        }
+    }
+
+    /// Whether making another socket is to be an event: it is about to be made.
+    pub fn tells_of_copy(&mut self, at: &'static Location<'static>) -> bool {
+        self.population.names.tells_copies() && !self.skips(at)
+    }
+
+    /// What stands for what the thread that runs makes next.
+    pub fn next_made(&mut self) -> u64 {
+        let running = self.running;
+        let made = self.population.threads[running as usize].objects;
+        mix(self.population.names.thread_key(running) ^ mix(u64::from(made)))
+    }
+
+    /// The group that receives from a channel of the network, if that can be told from what it is.
+    fn receiver(&self, channel: u32) -> Option<u32> {
+        if self.processes() == 1 {
+            return None;
+        }
+        match self.population.made.get(channel as usize)?.called? {
+            Called::Between([_, (to, _)]) => Some(to),
+            Called::Port(at, _) => Some(at),
+            Called::Address(_) => None,
+        }
+    }
+
+    /// The group of a thread's event with which something of this kind happened.
+    fn group_of_event(&self, event: u32) -> Option<u32> {
+        let entry = self.log.entries.get(event as usize)?;
+        Some(self.group(entry.thread))
+    }
+
+    /// What others are told by a step that is possible after the run without some events.
+    pub fn shown(
+        &mut self,
+        thread: u32,
+        alternative: u32,
+        op: &Op,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        let Look::Can(can) = self.rules(without).look(thread, op) else {
+            let what = "a step was to be shown that is not possible";
+            return Err(Error::Internal(what.to_owned()));
+        };
+        if self.has_time_passed {
+            let what = "engine dir does not follow clocks from one component to another, and time passes here (a sleep, a timeout): use engine dpor";
+            return Err(Error::Options(what.to_owned()));
+        }
+        let thread_key = self.population.names.thread_key(thread);
+        let object_key = match op.object {
+            NONE => 0,
+            object => self.population.names.object_key(object),
+        };
+        let how = u64::from(alternative) << 9 | u64::from(can.succeeds) << 8 | op.kind as u64;
+        into.shared = mix(mix(thread_key ^ mix(how)) ^ mix(object_key ^ mix(op.said)));
+        into.is_opaque = !self.tells_all(op);
+        if self.processes() > 1 {
+            self.hand_on(op, &can, without, object_key, into);
+        }
+        Ok(())
+    }
+
+    /// What a step gives and takes.
+    fn hand_on(&mut self, op: &Op, can: &Can, without: &[u32], key: u64, into: &mut Shown) {
+        let is_polled = |runtime: &Runtime| runtime.population.names.is_polled(op.object);
+        let message = mix(key ^ mix(can.value));
+        if op.kind.sends() && can.succeeds {
+            if let Some(receiver) = self.receiver(op.object) {
+                into.to.push((receiver, mix(message ^ op.said)));
+                if !is_polled(self) {
+                    let place = self.rules(without).place(op.object, can.value, op.argument);
+                    into.passed.push(place);
+                }
+            }
+        } else if op.kind.receives() && can.succeeds {
+            if self.receiver(op.object).is_some() && !is_polled(self) {
+                let place = self.rules(without).place(op.object, can.value, op.argument);
+                into.passed.push(place);
+            }
+            let tail = self.population.names.part(op.object, part::TAIL);
+            let cut = Cut { log: &self.log, without };
+            let sent = |&(_, entry): &(u32, &super::log::Entry)| {
+                entry.succeeded && entry.value == can.value
+            };
+            let sent = cut.on(tail).find(sent).map(|(event, _)| event);
+            into.from = sent.and_then(|event| self.group_of_event(event));
+            into.taken = message;
+        } else if op.kind.receives() && can.value == u64::MAX && self.receiver(op.object).is_some()
+        {
+            // The end: it is given by the last of those who drop their sockets. Nothing will come into the place any more.
+            let cut = Cut { log: &self.log, without };
+            let senders = self.population.made[op.object as usize].senders.iter();
+            let own: Vec<u32> = senders.map(|sender| sender.own).collect();
+            let last = own.iter().filter_map(|&own| cut.on(own).next()).map(|(event, _)| event);
+            into.from = last.max().and_then(|event| self.group_of_event(event));
+            into.taken = message;
+            into.passed.extend(own);
+            if !is_polled(self) {
+                let (received, _) = self.rules(without).count(op.object, part::HEAD);
+                let place = self.rules(without).place(op.object, received, op.argument);
+                into.passed.push(place);
+            }
+        } else if matches!(op.kind, Kind::DropSender | Kind::Copy)
+            && let Some(Called::Between([_, (peer, _)])) =
+                self.population.made[op.object as usize].called
+        {
+            into.to.push((peer, mix(key ^ mix(op.kind as u64))));
+        }
+    }
+
+    /// Whether all that comes of an access for others is known.
+    fn tells_all(&self, op: &Op) -> bool {
+        let what = if op.object == NONE { "" } else { self.what(op.object) };
+        let is_channel = matches!(what, "stream" | "listener" | "datagram socket");
+        match op.kind {
+            Kind::Send | Kind::TrySend => is_channel && op.said != 0,
+            Kind::Receive | Kind::TryReceive | Kind::ReceiveOrLate => is_channel,
+            Kind::LookForReceiver | Kind::DropReceiver => is_channel,
+            Kind::DropSender | Kind::Copy => what == "socket",
+            Kind::Load => matches!(what, "address" | "losses"),
+            Kind::Swap => what == "losses" || what == "address" && op.said != 0,
+            Kind::Lock if what == "address" => op.said != 0,
+            Kind::Lock | Kind::TryLock | Kind::Unlock => {
+                what == "mutex" && self.population.made[op.object as usize].initial == Some(EMPTY)
+            }
+            Kind::Choose | Kind::Spin => true,
+            _ => false,
+        }
+    }
+
+    /// Notes who touches what, of the event that has just happened.
+    pub fn note_touched(&mut self, passed: &[u32]) {
+        let Some(&entry) = self.log.entries.last() else { return };
+        let group = self.group(entry.thread);
+        if group >= MOST_GROUPS {
+            let what = "engine dir divides a program into at most 128 processes or threads: use engine dpor";
+            self.error.get_or_insert(Error::Options(what.to_owned()));
+            return;
+        }
+        let footprints = &self.touching.footprints;
+        let (writes, reads) = (footprints.writes(entry.footprint), footprints.reads(entry.footprint));
+        let names = &mut self.population.names;
+        for (objects, writes) in [(writes, true), (reads, false)] {
+            for &object in objects.iter().filter(|object| !passed.contains(object)) {
+                let takes = object == entry.op.object
+                    && matches!(entry.op.kind, Kind::Lock | Kind::TryLock | Kind::Unlock);
+                names.note(object, group, writes, takes);
+            }
+        }
+        let finds_nothing = !entry.succeeded && entry.value != u64::MAX;
+        if entry.op.kind.receives() && finds_nothing {
+            names.poll(entry.op.object);
+        }
+    }
+
+    /// What there is to say about how a group has come to its end: see [`Machine::ended`](allways::machine::Machine::ended).
+    pub fn ended(&mut self, group: u32) -> u64 {
+        let mut all = 0_u64;
+        for index in 0..self.present.len() {
+            let thread = self.present[index];
+            let process = self.population.threads[thread as usize].process;
+            if self.group(thread) != group || self.process(process).serves {
+                continue;
+            }
+            let key = self.population.names.thread_key(thread);
+            if let Some((_, text)) = words::waiting(self, thread) {
+                all = all.wrapping_add(mix(key ^ super::log::digest(text.as_bytes())) | 1);
+            } else if words::is_leaked(self, thread) {
+                all = all.wrapping_add(mix(key) | 1);
+            }
+        }
+        all
+    }
+}
