@@ -365,7 +365,8 @@ impl Runtime {
             return;
         }
         let footprints = &self.touching.footprints;
-        let (writes, reads) = (footprints.writes(entry.footprint), footprints.reads(entry.footprint));
+        let (writes, reads) =
+            (footprints.writes(entry.footprint), footprints.reads(entry.footprint));
         let names = &mut self.population.names;
         for (objects, writes) in [(writes, true), (reads, false)] {
             for &object in objects.iter().filter(|object| !passed.contains(object)) {

@@ -122,13 +122,10 @@ impl Marks {
         })
     }
 
-    /// Adds an event of which is known what can be told of it; by one component, if no other is asked any more.
-    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark, by: Option<u32>) {
+    /// Adds an event of which is known what can be told of it.
+    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark) {
         let mut told = std::mem::take(&mut self.row);
-        match by.is_none_or(|component| component == mark.component) {
-            true => self.tell(&touch, mark.component, &mut told),
-            false => told.clear(),
-        }
+        self.tell(&touch, mark.component, &mut told);
         self.order.push(touch);
         self.keep(mark.clone(), &told);
         self.row = told;

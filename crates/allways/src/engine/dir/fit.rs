@@ -93,13 +93,7 @@ impl Index {
             all.sort_unstable();
             all.into()
         };
-        Index {
-            words,
-            pasts,
-            globals,
-            concerns: concerns.into_iter().map(sorted).collect(),
-            hints,
-        }
+        Index { words, pasts, globals, concerns: concerns.into_iter().map(sorted).collect(), hints }
     }
 
     /// The place of what a component calls so.

@@ -93,7 +93,7 @@ pub(super) struct Global<'a, M> {
     composed: FxHashSet<u64>,
     tasks: VecDeque<(u32, u32)>,
     /// What is known of components whose own steps are all ordered.
-    alone: Vec<Option<Alone>>,
+    pub alone: Vec<Option<Alone>>,
     pairs: Vec<(u32, u32)>,
     /// Kept for their room.
     marks: Marks,
@@ -522,9 +522,8 @@ impl<'a, M: Machine> Global<'a, M> {
     /// Whether some events of a trace, with one more that has this name, are part of a skeleton that is known.
     fn is_part_of_known(&self, trace: &Trace<Doing>, events: &[u64], name: Name) -> bool {
         let Some(others) = self.with_name.get(&name) else { return false };
-        let names = || {
-            members(events).map(|event| trace.events[event].mark.name).filter(|&name| name != 0)
-        };
+        let names =
+            || members(events).map(|event| trace.events[event].mark.name).filter(|&name| name != 0);
         let mut hints = [0; 4];
         names().for_each(|name| add_hint(&mut hints, name));
         let wanted: Vec<Name> = names().collect();

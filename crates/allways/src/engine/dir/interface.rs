@@ -225,7 +225,7 @@ impl<'a, M: Machine> Led<'a, M> {
             reads: footprints.reads(performed.footprint),
             writes: footprints.writes(performed.footprint),
         };
-        self.marks.push_known(touch, mark, by);
+        self.marks.push_known(touch, mark);
         self.doings.push(Doing { transition, footprint: performed.footprint });
         Ok(performed)
     }

@@ -20,6 +20,8 @@
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod alone;
+#[cfg(test)]
+mod alone_tests;
 mod fit;
 mod global;
 mod interface;
@@ -31,8 +33,8 @@ use super::budget::Budget;
 use super::goals::Sighting;
 use super::options::{Components, Options};
 use super::{Findings, Found};
-use crate::engine::machine::{Machine, Machines};
 use crate::engine::machine::handlers::{Built, Handlers};
+use crate::engine::machine::{Machine, Machines};
 use crate::error::Error;
 use crate::model::node::Node;
 use crate::model::property::PropertyKind;

@@ -240,7 +240,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             }
         }
         let pasts: Vec<&Vec<u64>> = events.iter().map(|&place| &pasts[place]).collect();
-        let mut cuts = Cuts { trace: &trace, events: &events, pasts: &pasts, forbidden: Vec::new() };
+        let mut cuts =
+            Cuts { trace: &trace, events: &events, pasts: &pasts, forbidden: Vec::new() };
         cuts.forbidden.resize(words, 0);
         if parent.is_none() {
             return self.look_at_cuts_from(&cuts, vec![0; words]);

@@ -19,7 +19,9 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Touched, Transition};
+use super::{
+    Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Touched, Transition,
+};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;

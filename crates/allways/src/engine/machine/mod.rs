@@ -290,7 +290,9 @@ pub trait Machine {
     /// Why nobody can be told what a step does to an object that several groups touch: one sentence that says what to do.
     fn cannot_be_parted(&self, object: Option<Object>) -> Error {
         let _ = object;
-        Error::Internal("a step of a component depends on one of another that shows nothing".to_owned())
+        Error::Internal(
+            "a step of a component depends on one of another that shows nothing".to_owned(),
+        )
     }
 
     /// The events without which there would be no such step, of the step that [`Machine::elsewhere`] was last asked about, where these
