@@ -3,7 +3,7 @@
 //!
 //! A system is divided into components: some nodes each, one unless the user says otherwise. What a component does that no other can tell of is explored once for what
 //! it and the others have shown each other, and not once for everything that the others may do meanwhile. [`partial`] is a component by itself, the rest of the system repeating
-//! a trace; it is explored like any machine, by optimal DPOR. What it could show that it has not shown in that trace is a *branch*. [`global`] composes branches with all traces
+//! a trace; it is explored like any machine, by optimal DPOR. Where all steps of a component are ordered, as those of one node are, [`alone`] keeps what it did as a tree for all tasks, and explores nothing twice. What it could show that it has not shown in that trace is a *branch*. [`global`] composes branches with all traces
 //! into which they fit, which makes new traces of the whole system, with new tasks for components, until nothing new comes of it. [`verdict`] judges properties. Names of events, skeletons, projection,
 //! substitution and composition are those of [`trace::skeleton`](crate::trace::skeleton). [`stateful`] is another way to the same end, with sets of states in place of traces.
 //!

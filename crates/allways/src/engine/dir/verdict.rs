@@ -5,6 +5,8 @@
 //! interface events of that cut; all combinations of these are reachable, and nothing else is. So local explorers note how a component looks in all cuts of its runs, and here each cut of each
 //! skeleton is looked at with all combinations. A run to one is put together from the runs of the components, and performed.
 //!
+//! Cuts are looked at when all is explored; and for violations alone whenever twice as much is known as the last time, so a violation is found soon and looking again costs no more than twice as much.
+//!
 //! What observers know is decided by interface events alone, which are totally ordered as far as they feed them: it is looked at along the traces of the skeletons.
 
 use super::global::{Global, Known, Ran};
