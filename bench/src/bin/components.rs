@@ -41,12 +41,7 @@ const ROWS: &[Row] = &[
     ("MPS-3", Some((542_944.0, 457, 377_965, 2.5)), "multi-paxos", &[("nodes", "3")]),
     ("BDB-2", Some((277.2, 527, 25_113, 5.6)), "replicated-kv", &[("nodes", "2")]),
     ("BDB-3", Some((278_481.2, 664, 50_592, 6.3)), "replicated-kv", &[("nodes", "3")]),
-    (
-        "BDB-3, 3 workers",
-        None,
-        "replicated-kv",
-        &[("nodes", "3"), ("workers", "3")],
-    ),
+    ("BDB-3, 3 workers", None, "replicated-kv", &[("nodes", "3"), ("workers", "3")]),
     ("Pam-2", Some((5.4, 39, 856, 2.3)), "pam", &[("nodes", "2"), ("self", "network")]),
     ("Pam-3", Some((97.8, 65, 6_081, 5.2)), "pam", &[("nodes", "3"), ("self", "network")]),
     ("Pastry-2", Some((4.9, 48, 713, 1.5)), "pastry", &[("nodes", "2")]),
@@ -120,7 +115,11 @@ fn measured(&(name, paper, system, set): &Row, most: Duration) -> Result<String,
         number(&apart, apart.statistics.global_skeletons),
         number(&apart, Some(local)),
         reduction / run_time,
-        of_states.as_ref().map_or_else(String::new, |(it, _)| number(it, it.statistics.unique_states)),
-        of_states.as_ref().map_or_else(String::new, |(_, it)| number(it, it.statistics.unique_states)),
+        of_states
+            .as_ref()
+            .map_or_else(String::new, |(it, _)| number(it, it.statistics.unique_states)),
+        of_states
+            .as_ref()
+            .map_or_else(String::new, |(_, it)| number(it, it.statistics.unique_states)),
     ))
 }

@@ -67,7 +67,8 @@ fn make(parameters: &Parameters) -> Result<Box<dyn Checkable>, Error> {
     let same_order = parameters.bug() == Some(SAME_ORDER);
     let program = Program::new(move || dine(philosophers * components, same_order));
     // The main thread is number 0 of those that may be in a component.
-    let side_by_side = |component| (0..philosophers).map(move |it| 1 + component * philosophers + it);
+    let side_by_side =
+        |component| (0..philosophers).map(move |it| 1 + component * philosophers + it);
     let components = (0..components).map(|component| side_by_side(component).collect());
     Ok(Box::new(program.components(Components::new(components.collect())?)))
 }

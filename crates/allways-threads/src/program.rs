@@ -6,8 +6,8 @@ use crate::runtime::names::Register;
 use crate::runtime::network::Conditions;
 use allways::machine::{self, Machines};
 use allways::{
-    Components, Checkable, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind, Replayed, Run,
-    SavedRun, Story, Violation,
+    Checkable, Components, Error, MinimiseOptions, Minimised, Options, Outcome, PropertyKind,
+    Replayed, Run, SavedRun, Story, Violation,
 };
 use std::path::Path;
 use std::sync::Arc;

@@ -35,7 +35,9 @@ pub(crate) fn chosen(n: u64, at: &'static Location<'static>) -> u64 {
     if n == 1 {
         return 0;
     }
-    u64::from(access(Op { kind: Kind::Choose, object: NONE, argument: n, said: 0, at }).alternative())
+    u64::from(
+        access(Op { kind: Kind::Choose, object: NONE, argument: n, said: 0, at }).alternative(),
+    )
 }
 
 /// Either of two.

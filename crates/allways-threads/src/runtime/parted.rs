@@ -84,7 +84,11 @@ pub(super) struct Touching {
 struct Thing(u64);
 
 /// What is kept of an object that is this.
-fn of_thing<T: Clone + Default>(of: &mut Vec<Vec<(Thing, T)>>, object: u32, thing: Thing) -> &mut T {
+fn of_thing<T: Clone + Default>(
+    of: &mut Vec<Vec<(Thing, T)>>,
+    object: u32,
+    thing: Thing,
+) -> &mut T {
     let all = slot(of, object);
     let place = all.iter().position(|(other, _)| *other == thing).unwrap_or_else(|| {
         all.push((thing, T::default()));

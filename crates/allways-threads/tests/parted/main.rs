@@ -32,7 +32,14 @@ fn cases() -> ProptestConfig {
 
 fn by(engine: Engine) -> Options {
     let max_runs = Some(MAX_RUNS);
-    Options { engine, threads: 1, minimise: false, max_runs, max_depth: Some(400), ..Options::default() }
+    Options {
+        engine,
+        threads: 1,
+        minimise: false,
+        max_runs,
+        max_depth: Some(400),
+        ..Options::default()
+    }
 }
 
 /// Every trace, one by one; and in components.

@@ -19,7 +19,9 @@
 
 use super::footprint::{Footprint, Footprints};
 use super::lanes::{Item, Lanes, NONE};
-use super::{Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Touched, Transition};
+use super::{
+    Elsewhere, Machine, Object, Performed, Process, Reach, Reading, Shown, Touched, Transition,
+};
 use crate::engine::FoundWhat;
 use crate::error::Error;
 use crate::model::faults::FaultState;
@@ -341,6 +343,11 @@ impl Machine for Handlers<'_> {
 
     fn group(&self, process: Process) -> u32 {
         self.group_of(process)
+    }
+
+    fn is_ordered(&self, _: u32) -> bool {
+        // All steps of a node write it, and those of the network by itself write that. A loss writes neither.
+        self.budgets.drops == 0
     }
 
     fn touched(&self, object: Object) -> Touched<'_> {

@@ -285,6 +285,12 @@ pub trait Machine {
         0
     }
 
+    /// Whether no two steps of a group are independent: they write one object, say.
+    fn is_ordered(&self, group: u32) -> bool {
+        let _ = group;
+        false
+    }
+
     /// The machine is to be divided into components: from now on it finds out who touches what. Where it has to learn that from runs, [what was
     /// explored](Machine::is_stale) before it did is explored again.
     fn divide(&mut self) -> Result<(), Error> {
@@ -300,7 +306,9 @@ pub trait Machine {
     /// Why nobody can be told what a step does to an object that several groups touch: one sentence that says what to do.
     fn cannot_be_parted(&self, object: Option<Object>) -> Error {
         let _ = object;
-        Error::Internal("a step of a component depends on one of another that shows nothing".to_owned())
+        Error::Internal(
+            "a step of a component depends on one of another that shows nothing".to_owned(),
+        )
     }
 
     /// The events without which there would be no such step, of the step that [`Machine::elsewhere`] was last asked about, where these

@@ -154,16 +154,13 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
             let why = "threads have no states that could be remembered: engine dir explores them without (stateful)";
             return Err(Error::Options(why.to_owned()));
         }
-        (Engine::Dir, None) => {
-            ("dir".to_owned(), dir::search_together(system, options, &budget)?)
-        }
+        (Engine::Dir, None) => ("dir".to_owned(), dir::search_together(system, options, &budget)?),
         (Engine::Dir, Some(_)) => {
             let why = "a bound on preemptions is for engine dpor, not for components one by one";
             return Err(Error::Options(why.to_owned()));
         }
         (Engine::Global | Engine::Lmc, _) => {
-            let why =
-                "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
+            let why = "threads are explored by engine dpor, dir or walk: there are no states to be remembered";
             return Err(Error::Options(why.to_owned()));
         }
     };
