@@ -52,6 +52,16 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// Of an event that is a component's own business.
+    pub fn internal(component: u32) -> Self {
+        Mark { component, name: 0, names: Vec::new(), is_shared: false }
+    }
+
+    /// Whether it touches what several components touch.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// What a component calls it, if it concerns it.
     pub fn for_component(&self, component: u32) -> Option<Name> {
         self.names.iter().find(|(other, _)| *other == component).map(|(_, name)| *name)
@@ -74,91 +84,194 @@ pub(crate) fn signature(names: impl Iterator<Item = Name>) -> u64 {
 }
 
 /// The marks along a run that grows and shrinks.
+///
+/// Sets of events are bits, and what a name adds to a signature is kept beside it: a name is made by adding up numbers, and without asking for memory once there is room.
 #[derive(Default)]
 pub(crate) struct Marks {
     pub order: Order,
     pub all: Vec<Mark>,
-    /// For each event, the past that its own component can tell, internal events among it, as a set of bits.
-    told: Vec<Vec<u64>>,
+    /// For each event, the past that its own component can tell, internal events among it, as a set of bits: `stride` words each.
+    told: Vec<u64>,
+    stride: usize,
+    /// The events of each component, and those that touch what several touch, as sets of bits.
+    of_component: Vec<Vec<u64>>,
+    shared: Vec<u64>,
+    /// What the global name of each event adds to a signature, and for each component what its name for it adds; zero if there is none.
+    globals: Vec<u64>,
+    locals: Vec<Vec<u64>>,
+    /// Room for lists and sets.
     direct: Vec<u32>,
+    row: Vec<u64>,
+    room: Vec<u64>,
 }
 
 impl Marks {
     /// Adds the next event of the run. Says whether its component can tell of all that it depends on: all that is there of others is named to it.
     pub fn push(&mut self, touch: Touch<'_>, component: u32, label: &Label) -> bool {
+        let mut told = std::mem::take(&mut self.row);
+        let mut room = std::mem::take(&mut self.room);
+        self.tell(&touch, component, &mut told);
         let event = self.order.push(touch);
-        let mut direct = std::mem::take(&mut self.direct);
-        self.order.dependent_before(event, &mut direct);
-        let is_told = direct.iter().all(|&other| {
+        let mark = self.mark(self.order.past(event), &told, component, label, &mut room);
+        self.keep(mark, &told);
+        (self.row, self.room) = (told, room);
+        self.direct.iter().all(|&other| {
             let other = &self.all[other as usize];
             other.component == component
                 || label.all != 0 && other.for_component(component).is_some()
-        });
-        let told = self.told_by(component, direct.iter().copied());
+        })
+    }
+
+    /// Adds an event of which is known what can be told of it.
+    pub fn push_known(&mut self, touch: Touch<'_>, mark: &Mark) {
+        let mut told = std::mem::take(&mut self.row);
+        self.tell(&touch, mark.component, &mut told);
+        self.order.push(touch);
+        self.keep(mark.clone(), &told);
+        self.row = told;
+    }
+
+    /// The names that a component has for what the last event depends on by itself, as far as others do it; `None` if it has none for some of that.
+    pub fn named_across(&mut self, component: u32) -> Option<Box<[Name]>> {
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_before(self.all.len() - 1, &mut direct);
+        let others = direct.iter().map(|&other| &self.all[other as usize]);
+        let others = others.filter(|other| other.component != component);
+        let names = others.map(|other| other.for_component(component)).collect();
         self.direct = direct;
-        let past = self.order.past(event);
-        let mark = self.mark(past, &told, component, label);
-        self.all.push(mark);
-        self.told.push(told);
-        is_told
+        names
     }
 
     /// Undoes all but the first so many events.
     pub fn truncate(&mut self, len: usize) {
+        if len >= self.all.len() {
+            return;
+        }
         self.order.truncate(len);
         self.all.truncate(len);
-        self.told.truncate(len);
+        self.told.truncate(len * self.stride);
+        self.globals.truncate(len);
+        self.locals.iter_mut().for_each(|all| all.truncate(len));
+        for set in self.of_component.iter_mut().chain([&mut self.shared]) {
+            set.truncate(len / 64 + 1);
+            if let Some(word) = set.get_mut(len / 64) {
+                *word &= (1 << (len % 64)) - 1;
+            }
+        }
+    }
+
+    /// Keeps what was found out about the last event.
+    fn keep(&mut self, mark: Mark, told: &[u64]) {
+        let event = self.all.len();
+        let components = mark.names.iter().map(|(component, _)| *component);
+        let components = components.chain([mark.component]).max().map_or(0, |last| last + 1);
+        while self.locals.len() < components as usize {
+            self.locals.push(vec![0; event]);
+            self.of_component.push(Vec::new());
+        }
+        self.locals.iter_mut().for_each(|all| all.push(0));
+        for &(component, name) in &mark.names {
+            self.locals[component as usize][event] = mix(name);
+        }
+        self.globals.push(if mark.name == 0 { 0 } else { mix(mark.name) });
+        put(&mut self.of_component[mark.component as usize], event);
+        if mark.is_shared {
+            put(&mut self.shared, event);
+        }
+        if told.len() > self.stride {
+            self.widen(told.len());
+        }
+        self.told.resize(event * self.stride, 0);
+        self.told.extend_from_slice(told);
+        self.told.resize((event + 1) * self.stride, 0);
+        self.all.push(mark);
+    }
+
+    /// Makes room for more words a row.
+    fn widen(&mut self, words: usize) {
+        let stride = words.next_power_of_two();
+        let mut rows = vec![0; self.all.len() * stride];
+        if self.stride > 0 {
+            let old = self.told.chunks_exact(self.stride);
+            for (row, old) in rows.chunks_exact_mut(stride).zip(old) {
+                row[..self.stride].copy_from_slice(old);
+            }
+        }
+        (self.told, self.stride) = (rows, stride);
+    }
+
+    /// The past that its own component could tell of an event that came next.
+    fn tell(&mut self, touch: &Touch<'_>, component: u32, into: &mut Vec<u64>) {
+        let mut direct = std::mem::take(&mut self.direct);
+        self.order.dependent_on(self.order.len(), touch, &mut direct);
+        self.tell_by(component, &direct, into);
+        self.direct = direct;
     }
 
     /// The past that a component can tell of an own event that depends on these by itself.
-    fn told_by(&self, component: u32, direct: impl Iterator<Item = u32>) -> Vec<u64> {
-        let mut told = vec![0; self.all.len() / 64 + 1];
-        for event in direct.map(|event| event as usize) {
-            if contains(&told, event) {
+    fn tell_by(&self, component: u32, direct: &[u32], into: &mut Vec<u64>) {
+        into.clear();
+        into.resize(self.all.len() / 64 + 1, 0);
+        for event in direct.iter().map(|&event| event as usize) {
+            if contains(into, event) {
                 continue;
             }
-            insert(&mut told, event);
+            insert(into, event);
             match self.all[event].component == component {
-                true => unite(&mut told, &self.told[event]),
-                false => self.add_told_of(component, self.order.past(event), &mut told),
+                true => unite(into, self.told_of(event)),
+                false => self.add_told_of(component, self.order.past(event), into),
             }
         }
-        told
+    }
+
+    /// The past that its own component can tell of an event.
+    fn told_of(&self, event: usize) -> &[u64] {
+        &self.told[event * self.stride..][..event / 64 + 1]
     }
 
     /// Adds the past that a component can tell of an event of another.
     fn add_told_of(&self, component: u32, past: &[u64], into: &mut [u64]) {
-        for event in members(past) {
-            let mark = &self.all[event];
-            if mark.component == component {
-                insert(into, event);
-                unite(into, &self.told[event]);
-            } else if mark.is_shared {
-                insert(into, event);
+        let own = self.of_component.get(component as usize).map_or(&[][..], |all| all);
+        for place in (0..past.len()).rev() {
+            let word = |set: &[u64]| set.get(place).copied().unwrap_or(0);
+            into[place] |= past[place] & word(&self.shared);
+            let mut rest = past[place] & word(own);
+            // The last ones tell of most others.
+            while rest != 0 {
+                let event = rest.ilog2();
+                into[place] |= 1 << event;
+                let told = self.told_of(place * 64 + event as usize);
+                unite(into, told);
+                rest &= !(1 << event | told[place]);
             }
         }
     }
 
     /// The mark of an event with this past, of which its own component can tell this.
-    fn mark(&self, past: &[u64], told: &[u64], component: u32, label: &Label) -> Mark {
+    fn mark(
+        &self,
+        past: &[u64],
+        told: &[u64],
+        component: u32,
+        label: &Label,
+        room: &mut Vec<u64>,
+    ) -> Mark {
         let is_shared = label.is_shared;
         if label.all == 0 {
             return Mark { component, name: 0, names: Vec::new(), is_shared };
         }
-        let sum = |events: &[u64], name: &dyn Fn(&Mark) -> Option<Name>| {
-            let names = members(events).filter_map(|event| name(&self.all[event]));
-            signature(names)
-        };
-        let all = sum(past, &|mark| (mark.name != 0).then_some(mark.name));
+        let all = sum(&self.globals, past);
         let name_for = |to: u32, label: u64, told: &[u64]| {
-            let past = sum(told, &|mark| mark.for_component(to));
+            let past = self.locals.get(to as usize).map_or(0, |names| sum(names, told));
             (to, pair(pair(u64::from(component), u64::from(to)), pair(label, past)) | 1)
         };
-        let mut names = vec![name_for(component, label.all, told)];
+        let mut names = Vec::with_capacity(1 + label.to.len());
+        names.push(name_for(component, label.all, told));
         for &(to, what) in &label.to {
-            let mut told = vec![0; past.len()];
-            self.add_told_of(to, past, &mut told);
-            names.push(name_for(to, what, &told));
+            room.clear();
+            room.resize(past.len(), 0);
+            self.add_told_of(to, past, room);
+            names.push(name_for(to, what, room));
         }
         Mark { component, name: global_name(component, label, all), names, is_shared }
     }
@@ -166,13 +279,13 @@ impl Marks {
     /// The mark that an event would have after the run without some of its events, which are in the order of the run; and the past that its own component could
     /// tell.
     pub fn mark_elsewhere(
-        &self,
+        &mut self,
         touch: &Touch<'_>,
         without: &[u32],
         component: u32,
         label: &Label,
     ) -> (Mark, Vec<u32>) {
-        let mut direct = Vec::new();
+        let mut direct = std::mem::take(&mut self.direct);
         self.order.dependent_on(self.order.len(), touch, &mut direct);
         direct.retain(|event| without.binary_search(event).is_err());
         let mut past = vec![0; self.all.len() / 64 + 1];
@@ -182,9 +295,13 @@ impl Marks {
                 insert(&mut past, event as usize);
             }
         }
-        let told = self.told_by(component, direct.into_iter());
-        let mark = self.mark(&past, &told, component, label);
-        (mark, members(&told).map(|event| event as u32).collect())
+        let mut told = std::mem::take(&mut self.row);
+        let mut room = std::mem::take(&mut self.room);
+        self.tell_by(component, &direct, &mut told);
+        let mark = self.mark(&past, &told, component, label, &mut room);
+        let found = (mark, members(&told).map(|event| event as u32).collect());
+        (self.direct, self.row, self.room) = (direct, told, room);
+        found
     }
 
     /// The run as it is, with what each event does.
@@ -201,6 +318,27 @@ impl Marks {
     }
 }
 
+/// Puts an event into a set of bits.
+fn put(set: &mut Vec<u64>, event: usize) {
+    if set.len() <= event / 64 {
+        set.resize(event / 64 + 1, 0);
+    }
+    insert(set, event);
+}
+
+/// What the events of a set add up to.
+fn sum(values: &[u64], set: &[u64]) -> u64 {
+    let mut sum = 0_u64;
+    for (place, &word) in set.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            sum = sum.wrapping_add(values[place * 64 + rest.trailing_zeros() as usize]);
+            rest &= rest - 1;
+        }
+    }
+    sum
+}
+
 /// An event of a trace that was kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Event<T> {
@@ -209,7 +347,7 @@ pub(crate) struct Event<T> {
     /// The events that happen before it with none in between.
     pub before: Box<[u32]>,
     /// The events of other components that it depends on by itself.
-    across: Box<[u32]>,
+    pub across: Box<[u32]>,
 }
 
 /// A trace, as one of its runs.
@@ -247,6 +385,22 @@ impl<T: Clone> Trace<T> {
         other: &Trace<T>,
         other_stays: &[bool],
     ) -> Option<Vec<T>> {
+        let merged = self.merged(stays, component, other, other_stays)?;
+        let what = |(is_other, place): (bool, usize)| match is_other {
+            false => self.events[place].what.clone(),
+            true => other.events[place].what.clone(),
+        };
+        Some(merged.into_iter().map(what).collect())
+    }
+
+    /// The same, by where the events are: whether in the other trace, and at which place.
+    pub fn merged(
+        &self,
+        stays: &[bool],
+        component: u32,
+        other: &Trace<T>,
+        other_stays: &[bool],
+    ) -> Option<Vec<(bool, usize)>> {
         let is_its = |event: &Event<T>| event.mark.component == component;
         let select = |trace: &Trace<T>, stays: &[bool], wants_its: bool| -> Vec<usize> {
             let all = (0..trace.events.len()).filter(|&event| stays[event]);
@@ -286,7 +440,7 @@ impl<T: Clone> Trace<T> {
             let event = rest.remove(place);
             gone[event] = true;
             done.extend(trace.events[event].mark.for_component(component));
-            run.push(trace.events[event].what.clone());
+            run.push((side == 1, event));
         }
     }
 }

@@ -212,7 +212,7 @@ proptest! {
         // Only what needs nothing of that can be there.
         prop_assume!(root < last && needed(&run[last]).all(|needed| !is_out(needed)));
         let labels = labels(&run);
-        let marks = {
+        let mut marks = {
             let mut marks = Marks::default();
             for (event, label) in run[..last].iter().zip(&labels) {
                 marks.push(event.touch(), component_of(event), label);

@@ -7,6 +7,7 @@
 //!
 //! Where there is a [log](super::log), each result is written down by whoever has it, as soon as it is there: not when its turn comes.
 
+use super::alone::Trees;
 use super::interface::Parts;
 use super::log::Log;
 use super::task::{Done, Task};
@@ -95,15 +96,15 @@ impl<'l> Crew<'l> {
         Next::Wait
     }
 
-    /// Performs a task.
+    /// Performs a task with a machine, and its trees for these components.
     pub fn perform<M: Machine>(
         &self,
         task: &Task,
-        machine: &mut M,
+        (machine, trees): (&mut M, &mut Trees),
         parts: &Parts,
         budget: &Budget,
     ) -> Result<Done, Error> {
-        let done = task.perform(machine, parts, budget, &self.runs)?;
+        let done = task.perform((&mut *machine, trees), parts, budget, &self.runs)?;
         if let Some(log) = self.log
             && let Some(kept) = done.kept(task.component, machine)
         {
@@ -129,17 +130,21 @@ impl<'l> Crew<'l> {
         budget: &Budget,
     ) {
         let budget = budget.beside(Arc::clone(&self.over), Arc::default());
-        let mut machine: Option<M> = None;
+        let mut mate: Option<(M, Trees)> = None;
         while let Some((number, task)) = self.take() {
             let result = guarded(|| {
-                let machine = match &mut machine {
-                    Some(machine) => machine,
-                    none => none.insert(make()?),
+                let (machine, trees) = match &mut mate {
+                    Some(mate) => mate,
+                    none => {
+                        let machine = make()?;
+                        let trees = Trees::new(&machine, parts);
+                        none.insert((machine, trees))
+                    }
                 };
-                self.perform(&task, machine, parts, &budget)
+                self.perform(&task, (machine, trees), parts, &budget)
             });
-            if result.is_err() {
-                machine = None;
+            if !matches!(result, Ok(Ok(_))) {
+                mate = None;
             }
             self.put(number, result.unwrap_or_else(|message| Err(panicked(message))));
         }

@@ -7,19 +7,22 @@
 //!
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
+use super::alone::Trees;
 use super::crew::{Crew, Next};
+use super::fit::{Candidate, Fit, Index, Room, add_hint};
 use super::interface::{Doing, Led, Parts};
 use super::log::Log;
 use super::partial::{Branch, End, Seen};
 use super::task::{Done, Kept, Reviver, Task};
-use super::verdict::Verdicts;
+use super::verdict::{Judge, Verdicts};
 use crate::engine::budget::Budget;
 use crate::engine::dpor::run_of;
 use crate::engine::machine::{Machine, Transition};
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
-use crate::trace::skeleton::{Event, Name, Trace, global_name, mix, signature};
+use crate::trace::order::{contains, insert, members};
+use crate::trace::skeleton::{Event, Mark, Marks, Name, Trace, global_name, mix, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -27,18 +30,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Runs are cut off here unless the options say otherwise.
-const DEFAULT_DEPTH: u64 = 1_000;
+pub(super) const DEFAULT_DEPTH: u64 = 1_000;
 
 /// So often somebody looks at the clock.
-const CALLS_A_PULSE: u32 = 16;
+const CALLS_A_PULSE: u32 = 64;
+
+/// Properties are judged for the first time when so many skeletons are known and tasks are done.
+const FIRST_JUDGEMENT: usize = 32;
 
 /// A skeleton, and a trace that has it.
 pub(super) struct Known {
     pub trace: Arc<Trace<Doing>>,
     /// Its names, sorted.
-    names: Box<[Name]>,
-    /// For each component, the names of its local skeleton, sorted, and their signature.
-    local_names: Vec<Box<[Name]>>,
+    pub names: Box<[Name]>,
+    index: Arc<Index>,
+    /// The trace that it was made of, with a branch.
+    pub parent: Option<u32>,
+    /// For each component, the signature of its local skeleton.
     pub locals: Box<[u64]>,
     /// What observers know at its end.
     pub observed: Box<[u32]>,
@@ -49,7 +57,7 @@ pub(super) struct Known {
 pub(super) struct Local {
     /// How many local traces have it.
     pub traces: u64,
-    pub ends: Vec<End>,
+    pub ends: Vec<Arc<End>>,
 }
 
 /// Numbers for the statistics.
@@ -75,6 +83,7 @@ pub(super) struct Global<'a, M> {
     pub parts: &'a Parts,
     pub budget: &'a Budget,
     crew: &'a Crew<'a>,
+    pub trees: Trees,
     log: Option<&'a Log>,
     max_depth: usize,
     start: usize,
@@ -82,7 +91,7 @@ pub(super) struct Global<'a, M> {
     signatures: FxHashSet<u64>,
     /// The traces that have an event with this name.
     with_name: FxHashMap<Name, Vec<u32>>,
-    branches: Vec<Arc<Branch>>,
+    branches: Vec<Candidate>,
     known_branches: FxHashSet<(u32, Name, u64)>,
     /// For each component and the last of its own interface events before a branch, what may fit together.
     hooks: FxHashMap<(u32, Name), Hook>,
@@ -91,9 +100,15 @@ pub(super) struct Global<'a, M> {
     /// In the order in which their results are taken in; if it is not in the log, by its number in the crew.
     tasks: VecDeque<(Arc<Task>, Option<u64>)>,
     pairs: Vec<(u32, u32)>,
+    /// Kept for their room.
+    marks: Marks,
+    room: Room,
+    tasks_done: usize,
+    /// How much is known when properties are next judged.
+    next_judgement: usize,
     pub locals: FxHashMap<(u32, u64), Local>,
     /// For each component and its own interface events, how it may look after them, in the order in which that was learnt.
-    pub looks: Vec<FxHashMap<u64, Vec<Seen>>>,
+    pub looks: Vec<FxHashMap<u64, Vec<Arc<Seen>>>>,
     known_looks: FxHashSet<(u32, u64, u64)>,
     /// For each view, when it was first met.
     pub ranks: FxHashMap<u32, u32>,
@@ -109,10 +124,13 @@ pub(super) struct Global<'a, M> {
 /// What was found out again of what was kept.
 #[derive(Default)]
 struct Revived {
-    ends: Vec<End>,
-    looks: Vec<Seen>,
-    branches: Vec<Branch>,
+    ends: Vec<Arc<End>>,
+    looks: Vec<Arc<Seen>>,
+    branches: Vec<Arc<Branch>>,
 }
+
+/// An event that the whole system is to do, and what can be told of it if that is known.
+pub(super) type Given<'g> = (&'g Doing, Option<&'g Mark>);
 
 /// A run of the whole system.
 pub(super) enum Ran {
@@ -135,6 +153,7 @@ impl<'a, M: Machine> Global<'a, M> {
             depth => depth,
         };
         Global {
+            trees: Trees::new(machine, parts),
             machine,
             parts,
             budget,
@@ -151,6 +170,10 @@ impl<'a, M: Machine> Global<'a, M> {
             composed: FxHashSet::default(),
             tasks: VecDeque::new(),
             pairs: Vec::new(),
+            marks: Marks::default(),
+            room: Room::default(),
+            tasks_done: 0,
+            next_judgement: FIRST_JUDGEMENT,
             locals: FxHashMap::default(),
             looks: (0..parts.len()).map(|_| FxHashMap::default()).collect(),
             known_looks: FxHashSet::default(),
@@ -166,7 +189,7 @@ impl<'a, M: Machine> Global<'a, M> {
     /// Explores everything, unless something is found or a bound is reached. `call` calls others to help.
     pub fn explore(&mut self, call: &mut dyn FnMut()) -> Result<(), Error> {
         let Ran::Whole(first) = self.run(&[], true)? else { return Ok(()) };
-        self.add(first);
+        self.add(first, None);
         while !self.verdict.is_over() && !self.is_stale && !self.is_over() {
             if let Some((trace, branch)) = self.pairs.pop() {
                 self.compose(trace, branch)?;
@@ -178,11 +201,23 @@ impl<'a, M: Machine> Global<'a, M> {
                     Some(number) => self.await_result(&task, number)?,
                     None => self.take_from_log(&task)?,
                 }
+                self.judge_early()?;
             } else {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Judges what is known whenever that has doubled, so a violation is found soon after it can be.
+    fn judge_early(&mut self) -> Result<(), Error> {
+        self.tasks_done += 1;
+        let size = self.known.len() + self.tasks_done;
+        if size < self.next_judgement || self.verdict.is_over() || self.is_stale {
+            return Ok(());
+        }
+        self.next_judgement = 2 * size;
+        Judge::new(self, 1).judge_early()
     }
 
     /// Whether a bound is reached. The clock is looked at now and then.
@@ -218,23 +253,28 @@ impl<'a, M: Machine> Global<'a, M> {
         let events: usize = self.known.last().map_or(0, |it| it.trace.events.len());
         let kept = self.known.len() + self.branches.len() + self.locals.len();
         let kept = kept + 8 * self.crew.ahead.load(Relaxed);
-        self.machine.bytes() + (kept * events.max(8) * 128) as u64
+        self.machine.bytes() + self.trees.bytes() + (kept * events.max(8) * 128) as u64
     }
 
-    /// Has the whole system do this, and go on to the end if it should.
-    pub fn run(&mut self, doings: &[Doing], goes_on: bool) -> Result<Ran, Error> {
+    /// Has the whole system do this, and go on to the end if it should. What can be told of an event may be known.
+    pub fn run(&mut self, given: &[Given<'_>], goes_on: bool) -> Result<Ran, Error> {
         let mut led = Led::new(&mut *self.machine, self.parts);
+        led.marks = std::mem::take(&mut self.marks);
         led.restart(self.start)?;
         let mut possible: Vec<Transition> = Vec::new();
-        let mut given = doings.iter();
+        let mut given = given.iter();
         let ran = loop {
-            let next = match given.next() {
-                Some(doing) => doing.transition(&mut *led.machine)?,
-                None if !goes_on => return Ok(Ran::Whole(led.trace())),
+            let (next, mark) = match given.next() {
+                Some(&(doing, mark)) => (doing.transition(&mut *led.machine)?, mark),
+                None if !goes_on => {
+                    let trace = led.trace();
+                    self.marks = led.marks;
+                    return Ok(Ran::Whole(trace));
+                }
                 None => {
                     led.machine.possible(&mut possible)?;
                     match possible.first() {
-                        Some(&next) => next,
+                        Some(&next) => (next, None),
                         None => break Ran::Whole(led.trace()),
                     }
                 }
@@ -244,7 +284,10 @@ impl<'a, M: Machine> Global<'a, M> {
                 self.bound.get_or_insert(Bound::Depth);
                 break Ran::Whole(led.trace());
             }
-            let performed = led.perform(next)?;
+            let performed = match mark {
+                None => led.perform(next)?,
+                Some(mark) => led.repeat(next, mark, None)?,
+            };
             self.counts.transitions += 1;
             if performed.fed {
                 let Led { machine, .. } = &mut led;
@@ -263,6 +306,7 @@ impl<'a, M: Machine> Global<'a, M> {
             }
         };
         self.counts.deepest = self.counts.deepest.max(led.moves.len());
+        self.marks = led.marks;
         self.is_stale |= self.machine.is_stale();
         if self.is_stale && self.verdict.violation.is_none() {
             return Ok(Ran::Over);
@@ -281,7 +325,7 @@ impl<'a, M: Machine> Global<'a, M> {
     }
 
     /// Adds a trace, if its skeleton is new.
-    fn add(&mut self, trace: Trace<Doing>) {
+    fn add(&mut self, trace: Trace<Doing>, parent: Option<u32>) {
         if !self.signatures.insert(signature(trace.skeleton())) {
             return;
         }
@@ -291,14 +335,11 @@ impl<'a, M: Machine> Global<'a, M> {
         for &name in &names {
             self.with_name.entry(name).or_default().push(number);
         }
-        let (mut locals, mut local_names) = (Vec::new(), Vec::new());
+        let mut locals = Vec::new();
         let mut new: Vec<(u32, u64)> = Vec::new();
         for component in 0..self.parts.len() {
-            let mut all: Vec<Name> = trace.local_skeleton(component).collect();
-            all.sort_unstable();
-            let local = signature(all.iter().copied());
+            let local = signature(trace.local_skeleton(component));
             locals.push(local);
-            local_names.push(all.into());
             if let Entry::Vacant(vacant) = self.locals.entry((component, local)) {
                 vacant.insert(Local::default());
                 new.push((component, local));
@@ -315,6 +356,7 @@ impl<'a, M: Machine> Global<'a, M> {
         let readings = self.machine.readings().iter().filter_map(|it| it.observer).max();
         let observers = 0..readings.map_or(0, |last| last + 1);
         let observed = observers.map(|observer| self.machine.observed(observer)).collect();
+        let index = Arc::new(Index::new(&trace, self.parts.len()));
         let trace = Arc::new(trace);
         for (component, local) in new {
             let (start, told) = (self.start, Arc::clone(&trace));
@@ -323,7 +365,7 @@ impl<'a, M: Machine> Global<'a, M> {
             let number = (!is_kept).then(|| self.crew.give(Arc::clone(&task)));
             self.tasks.push_back((task, number));
         }
-        self.known.push(Known { trace, names, local_names, locals, observed });
+        self.known.push(Known { trace, names, index, parent, locals, observed });
     }
 
     /// Waits for what comes of a task, and does others meanwhile.
@@ -332,8 +374,8 @@ impl<'a, M: Machine> Global<'a, M> {
             match self.crew.result(number) {
                 Next::Result(result) => return self.take_in(task, result?),
                 Next::Task(next, other) => {
-                    let (machine, crew) = (&mut *self.machine, self.crew);
-                    let result = crew.perform(&other, machine, self.parts, self.budget);
+                    let (crew, mate) = (self.crew, (&mut *self.machine, &mut self.trees));
+                    let result = crew.perform(&other, mate, self.parts, self.budget);
                     if next == number {
                         return self.take_in(task, result?);
                     }
@@ -365,9 +407,9 @@ impl<'a, M: Machine> Global<'a, M> {
             }
         }
         for branch in found.branches {
-            let (name, around, last) = branch.identity();
+            let (name, around) = branch.identity();
             if self.known_branches.insert((task.component, name, around)) {
-                self.add_branch(branch, last);
+                self.add_branch(branch);
             }
         }
         Ok(())
@@ -393,8 +435,7 @@ impl<'a, M: Machine> Global<'a, M> {
             self.add_look(task.component, seen);
         }
         for branch in branches {
-            let (_, _, last) = branch.identity();
-            self.add_branch(branch, last);
+            self.add_branch(branch);
         }
         Ok(())
     }
@@ -405,16 +446,16 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut reviver = Reviver::new(&mut *self.machine, self.parts, task.start, component)?;
         let mut revived = Revived::default();
         for end in &kept.ends {
-            revived.ends.push(reviver.end(kept, end)?);
+            revived.ends.push(Arc::new(reviver.end(kept, end)?));
         }
         for look in &kept.looks {
             if self.known_looks.insert((component, look.own, look.key)) {
-                revived.looks.push(reviver.seen(kept, look)?);
+                revived.looks.push(Arc::new(reviver.seen(kept, look)?));
             }
         }
         for branch in &kept.branches {
             if self.known_branches.insert((component, branch.name, branch.around)) {
-                revived.branches.push(reviver.branch(kept, branch)?);
+                revived.branches.push(Arc::new(reviver.branch(kept, branch)?));
             }
         }
         Ok(revived)
@@ -426,7 +467,7 @@ impl<'a, M: Machine> Global<'a, M> {
         self.bound = self.bound.or(bound);
     }
 
-    fn add_look(&mut self, component: u32, seen: Seen) {
+    fn add_look(&mut self, component: u32, seen: Arc<Seen>) {
         for &view in &seen.look {
             let next = self.ranks.len() as u32;
             self.ranks.entry(view).or_insert(next);
@@ -434,113 +475,151 @@ impl<'a, M: Machine> Global<'a, M> {
         self.looks[component as usize].entry(seen.own).or_default().push(seen);
     }
 
-    /// Adds a branch that is new, with the last of its component's own interface events that happen before it.
-    fn add_branch(&mut self, branch: Branch, last: Option<Name>) {
+    /// Adds a branch that is new.
+    fn add_branch(&mut self, branch: Arc<Branch>) {
         let number = self.branches.len() as u32;
-        let hook = self.hooks.entry((branch.component, last.unwrap_or(0))).or_default();
+        let candidate = Candidate::new(branch);
+        let hook = self.hooks.entry((candidate.branch.component, candidate.hook())).or_default();
         hook.branches.push(number);
         self.pairs.extend(hook.traces.iter().map(|&trace| (trace, number)));
-        self.branches.push(Arc::new(branch));
+        self.branches.push(candidate);
     }
 
     /// Takes a branch where it is possible in a trace, as far as that goes with it.
     fn compose(&mut self, trace: u32, branch: u32) -> Result<(), Error> {
-        let branch = Arc::clone(&self.branches[branch as usize]);
+        let number = branch;
+        let (known, candidate) = (&self.known[trace as usize], &self.branches[number as usize]);
+        let (index, parent) = (Arc::clone(&known.index), trace);
+        let branch = Arc::clone(&candidate.branch);
         let component = branch.component;
-        let known = &self.known[trace as usize];
-        let local_names = &known.local_names[component as usize];
-        let has = |name: &Name| local_names.binary_search(name).is_ok();
-        let is_taken = branch.step.as_ref().is_some_and(|(_, _, name)| has(name));
-        if is_taken || !branch.past.iter().all(has) {
+        if !index.has_past_of(candidate, &mut self.room) {
             return Ok(());
         }
-        // Sorted, as all below.
-        let mut names: Vec<Name> = local_names.to_vec();
         let trace = Arc::clone(&known.trace);
-        // What cannot be there together is left out on both sides, and with it what comes after it.
-        let (stays, other_stays) = loop {
+        let fit = index.fit(&trace, candidate, &mut self.room);
+        let other_stays = match fit {
+            Fit::No => return Ok(()),
+            Fit::Whole => None,
+            Fit::Part => {
+                let (stays, other_stays) = self.fit_in_part(&trace, &branch);
+                if self.room.past.iter().zip(&stays).any(|(past, stays)| past & !stays != 0) {
+                    return Ok(());
+                }
+                self.room.stays = stays;
+                Some(other_stays)
+            }
+        };
+        let candidate = &self.branches[number as usize];
+        let Room { past, stays, .. } = &self.room;
+        let mut all = index.signature(stays);
+        let mut wanted = None;
+        match &branch.step {
+            Some((_, label, _)) => {
+                let name = global_name(component, label, index.signature(past));
+                all = all.wrapping_add(mix(name));
+                wanted = Some(name);
+                if !self.composed.insert(all) || self.is_part_of_known(&trace, stays, name) {
+                    return Ok(());
+                }
+            }
+            None => {
+                // It stops if there is nothing more for it than there was.
+                if !index.concerns_just(component, stays, candidate)
+                    || self.signatures.contains(&all)
+                {
+                    return Ok(());
+                }
+            }
+        }
+        let stays: Vec<bool> =
+            (0..trace.events.len()).map(|event| contains(stays, event)).collect();
+        let other_stays = other_stays.as_deref().unwrap_or(&branch.stays);
+        let Some(merged) = trace.merged(&stays, component, &branch.trace, other_stays) else {
+            let what = "parts of traces that should fit together do not";
+            return Err(Error::Internal(what.to_owned()));
+        };
+        // What can be told of an event is told by its name for the component, whose part the other trace is.
+        let mark = |event: &'_ Event<Doing>| {
+            let name = event.mark.for_component(component)?;
+            index.place(component, name).map(|place| &trace.events[place].mark)
+        };
+        let event = |&(is_other, place): &(bool, usize)| match is_other {
+            false => (&trace.events[place].what, Some(&trace.events[place].mark)),
+            true => {
+                let event = &branch.trace.events[place];
+                let mark = if event.mark.name == 0 { Some(&event.mark) } else { mark(event) };
+                (&event.what, mark)
+            }
+        };
+        let mut given: Vec<Given<'_>> = merged.iter().map(event).collect();
+        given.extend(branch.step.as_ref().map(|(doing, ..)| (doing, None)));
+        self.counts.compositions += 1;
+        // Where it stops, others may stop, too, or go on: that is for them to say.
+        if let Ran::Whole(trace) = self.run(&given, wanted.is_some())? {
+            let last = given.len().checked_sub(1).and_then(|last| trace.events.get(last));
+            // Unless the run was cut off before.
+            if last.is_some_and(|event| wanted.is_some_and(|wanted| event.mark.name != wanted)) {
+                let what =
+                    "what a component could do is something else where the others have done more";
+                return Err(Error::Internal(what.to_owned()));
+            }
+            self.add(trace, Some(parent));
+        }
+        Ok(())
+    }
+
+    /// What is left of a trace and a branch if what cannot be there together is left out on both sides, and with it what comes after it.
+    fn fit_in_part(&self, trace: &Trace<Doing>, branch: &Branch) -> (Vec<u64>, Box<[bool]>) {
+        let component = branch.component;
+        let mut names: FxHashSet<Name> = trace.local_skeleton(component).collect();
+        loop {
             let other_stays = branch.trace.without(|place, event| {
                 !branch.stays[place]
-                    || own_name(event, component).is_some_and(|name| !is_in(&names, name))
+                    || own_name(event, component).is_some_and(|name| !names.contains(&name))
             });
-            let mut kept: Vec<Name> = (branch.trace.events.iter().zip(&other_stays))
+            let kept: FxHashSet<Name> = (branch.trace.events.iter().zip(&other_stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| own_name(event, component))
                 .collect();
-            kept.sort_unstable();
             let stays = trace.without(|_, event| {
                 let Some(name) = event.mark.for_component(component) else { return false };
                 match (&branch.step, event.mark.component == component) {
-                    (_, true) => !is_in(&kept, name),
+                    (_, true) => !kept.contains(&name),
                     (Some((doing, ..)), false) => {
                         !branch.past.contains(&name) && doing.conflicts(&event.what)
                     }
                     (None, false) => false,
                 }
             });
-            let mut left: Vec<Name> = (trace.events.iter().zip(&stays))
+            let left: FxHashSet<Name> = (trace.events.iter().zip(&stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            left.sort_unstable();
-            let fits = kept.iter().all(|&name| is_in(&left, name));
+            if kept.is_subset(&left) {
+                let mut bits = vec![0; trace.events.len() / 64 + 1];
+                let staying = stays.iter().enumerate().filter(|(_, stays)| **stays);
+                staying.for_each(|(event, _)| insert(&mut bits, event));
+                return (bits, other_stays.into());
+            }
             names = left;
-            if fits {
-                break (stays, other_stays);
-            }
+        }
+    }
+
+    /// Whether some events of a trace, with one more that has this name, are part of a skeleton that is known.
+    fn is_part_of_known(&self, trace: &Trace<Doing>, events: &[u64], name: Name) -> bool {
+        let Some(others) = self.with_name.get(&name) else { return false };
+        let names =
+            || members(events).map(|event| trace.events[event].mark.name).filter(|&name| name != 0);
+        let mut hints = [0; 4];
+        names().for_each(|name| add_hint(&mut hints, name));
+        let wanted: Vec<Name> = names().collect();
+        // What came last is what the fewest have.
+        let has_all = |&other: &u32| {
+            let Known { index, names, .. } = &self.known[other as usize];
+            let has = |name| names.binary_search(name).is_ok();
+            index.may_have(&hints) && wanted.iter().rev().all(has)
         };
-        if !branch.past.iter().all(|&name| is_in(&names, name)) {
-            return Ok(());
-        }
-        let mut wanted: Vec<Name> = (trace.events.iter().zip(&stays))
-            .filter(|(event, stays)| **stays && event.mark.name != 0)
-            .map(|(event, _)| event.mark.name)
-            .collect();
-        match &branch.step {
-            Some((_, label, _)) => {
-                let past = name_of_past(&trace, component, &branch.past);
-                let name = global_name(component, label, past);
-                wanted.push(name);
-                if !self.composed.insert(signature(wanted.iter().copied())) {
-                    return Ok(());
-                }
-                // What came last is what the fewest have.
-                let has_all = |&other: &u32| {
-                    let other = &self.known[other as usize].names;
-                    wanted.iter().rev().all(|name| other.binary_search(name).is_ok())
-                };
-                if self.with_name.get(&name).is_some_and(|others| others.iter().any(has_all)) {
-                    return Ok(());
-                }
-            }
-            None => {
-                // It stops if there is nothing more for it than there was.
-                if names.len() != branch.past.len()
-                    || self.signatures.contains(&signature(wanted.iter().copied()))
-                {
-                    return Ok(());
-                }
-            }
-        }
-        let composed = trace.with(&stays, component, &branch.trace, &other_stays);
-        let Some(mut doings) = composed else {
-            let what = "parts of traces that should fit together do not";
-            return Err(Error::Internal(what.to_owned()));
-        };
-        doings.extend(branch.step.as_ref().map(|(doing, ..)| doing.clone()));
-        self.counts.compositions += 1;
-        // Where it stops, others may stop, too, or go on: that is for them to say.
-        if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
-            // Unless the run was cut off before.
-            let last = trace.events.get(doings.len().wrapping_sub(1)).map(|event| event.mark.name);
-            if branch.step.is_some() && last.is_some() && last != wanted.last().copied() {
-                let what =
-                    "what a component could do is something else where the others have done more";
-                return Err(Error::Internal(what.to_owned()));
-            }
-            self.add(trace);
-        }
-        Ok(())
+        others.iter().any(has_all)
     }
 
     /// How many skeletons there are with which some trace ends, and how many traces of the whole system the local ones cover.
@@ -560,33 +639,10 @@ impl<'a, M: Machine> Global<'a, M> {
     }
 }
 
-/// Whether a name is among others that are sorted.
-fn is_in(names: &[Name], name: Name) -> bool {
-    names.binary_search(&name).is_ok()
-}
-
 /// The name of an own interface event of a component.
 pub(super) fn own_name(event: &Event<Doing>, component: u32) -> Option<Name> {
     match event.mark.component == component {
         true => event.mark.for_component(component),
         false => None,
     }
-}
-
-/// The global names of what happens before an event that comes after those that a component calls so, as one number.
-fn name_of_past(trace: &Trace<Doing>, component: u32, past: &FxHashSet<Name>) -> u64 {
-    let mut is_past = vec![false; trace.events.len()];
-    let mut sum = 0_u64;
-    for (place, event) in trace.events.iter().enumerate().rev() {
-        if event.mark.for_component(component).is_some_and(|name| past.contains(&name)) {
-            is_past[place] = true;
-        }
-        if is_past[place] {
-            event.before.iter().for_each(|&before| is_past[before as usize] = true);
-            if event.mark.name != 0 {
-                sum = sum.wrapping_add(mix(event.mark.name));
-            }
-        }
-    }
-    sum
 }

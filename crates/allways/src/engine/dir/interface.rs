@@ -5,7 +5,7 @@ use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Machine, Object, Performed, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
-use crate::trace::skeleton::{Label, Marks, Trace, pair};
+use crate::trace::skeleton::{Label, Mark, Marks, Trace, pair};
 use std::sync::Arc;
 
 /// Which group of processes belongs to which component.
@@ -214,6 +214,7 @@ pub(super) struct Would {
     pub label: Label,
     /// The name that its own component has for it; zero if it is internal.
     pub name: u64,
+    pub mark: Mark,
     /// The events before it that its own component could tell.
     pub past: Vec<u32>,
 }
@@ -264,6 +265,39 @@ impl<'a, M: Machine> Led<'a, M> {
         Ok(performed)
     }
 
+    /// Makes something happen again of which is known what can be told of it: by all, or by one component.
+    pub fn repeat(
+        &mut self,
+        transition: Transition,
+        mark: &Mark,
+        by: Option<u32>,
+    ) -> Result<Performed, Error> {
+        if cfg!(debug_assertions) {
+            let performed = self.perform(transition)?;
+            let is_known = |now: &Mark| match by {
+                Some(component) => now.for_component(component) == mark.for_component(component),
+                None => now == mark,
+            };
+            if !performed.failed && !self.marks.all.last().is_some_and(is_known) {
+                let what = "what can be told of an event is not what could be told of it before";
+                return Err(Error::Internal(what.to_owned()));
+            }
+            return Ok(performed);
+        }
+        let performed = self.machine.perform(transition)?;
+        let footprints = self.machine.footprints();
+        let touch = Touch {
+            process: transition.process,
+            created_by: performed.created_by,
+            needs: self.machine.needs(self.moves.len()),
+            reads: footprints.reads(performed.footprint),
+            writes: footprints.writes(performed.footprint),
+        };
+        self.marks.push_known(touch, mark);
+        self.moves.push(Move { transition, footprint: performed.footprint });
+        Ok(performed)
+    }
+
     /// The component, if it is another one, of an event without which there would be no such step.
     fn giver(&self, process: Process, created_by: Option<usize>, needs: &[u32]) -> Option<u32> {
         let own = self.parts.of(&*self.machine, process);
@@ -285,8 +319,10 @@ impl<'a, M: Machine> Led<'a, M> {
         let giver = self.giver(process, created_by, machine.needed());
         let label = self.parts.label(machine, process, &self.shown, footprint, giver)?;
         let what = Move { transition, footprint };
+        let component = self.parts.of(machine, process);
         if label.all == 0 {
-            return Ok(Would { what, label, name: 0, past: Vec::new() });
+            let mark = Mark::internal(component);
+            return Ok(Would { what, label, name: 0, mark, past: Vec::new() });
         }
         let footprints = machine.footprints();
         let touch = Touch {
@@ -296,10 +332,9 @@ impl<'a, M: Machine> Led<'a, M> {
             reads: footprints.reads(footprint),
             writes: footprints.writes(footprint),
         };
-        let component = self.parts.of(machine, process);
         let (mark, past) = self.marks.mark_elsewhere(&touch, without, component, &label);
         let name = mark.names[0].1;
-        Ok(Would { what, label, name, past })
+        Ok(Would { what, label, name, mark, past })
     }
 
     /// The run, to be kept.

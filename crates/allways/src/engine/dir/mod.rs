@@ -3,7 +3,7 @@
 //!
 //! A system is divided into components: some nodes each, one unless the user says otherwise. What a component does that no other can tell of is explored once for what
 //! it and the others have shown each other, and not once for everything that the others may do meanwhile. [`partial`] is a component by itself, the rest of the system repeating
-//! a trace; it is explored like any machine, by optimal DPOR. What it could show that it has not shown in that trace is a *branch*. [`global`] composes branches with all traces
+//! a trace; it is explored like any machine, by optimal DPOR. Where all steps of a component are ordered, as those of one node are, [`alone`] keeps what it did as a tree for all tasks, and explores nothing twice. What it could show that it has not shown in that trace is a *branch*. [`global`] composes branches with all traces
 //! into which they fit, which makes new traces of the whole system, with new tasks for components, until nothing new comes of it. [`verdict`] judges properties. Names of events, skeletons, projection,
 //! substitution and composition are those of [`trace::skeleton`](crate::trace::skeleton). [`stateful`] is another way to the same end, with sets of states in place of traces.
 //!
@@ -19,8 +19,12 @@
 //! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
+mod alone;
+#[cfg(test)]
+mod alone_tests;
 mod codec;
 mod crew;
+mod fit;
 mod global;
 mod identity;
 mod interface;

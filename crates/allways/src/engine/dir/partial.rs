@@ -68,14 +68,14 @@ pub(super) struct End {
 /// What came of the exploration of a component.
 #[derive(Default)]
 pub(super) struct Explored {
-    pub branches: Vec<Branch>,
+    pub branches: Vec<Arc<Branch>>,
     /// The runs that have all of the local skeleton, and nothing more to do.
     pub traces: u64,
     /// Runs that end before that.
     pub others: u64,
     /// In the order in which they were met.
-    pub looks: Vec<Seen>,
-    pub ends: Vec<End>,
+    pub looks: Vec<Arc<Seen>>,
+    pub ends: Vec<Arc<End>>,
 }
 
 /// See the module.
@@ -210,7 +210,7 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
         let name = |&event: &u32| marks[event as usize].for_component(self.component);
         let past = would.past.iter().filter_map(name).collect();
-        self.found.branches.push(Branch {
+        self.found.branches.push(Arc::new(Branch {
             component: self.component,
             step: Some((
                 self.led.parts.doing(&*self.led.machine, would.what),
@@ -220,7 +220,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             past,
             trace: Arc::new(self.led.trace()),
             stays: (0..marks.len()).map(is_in).collect(),
-        });
+        }));
     }
 
     /// The run has come to its end: nothing that is wanted can happen.
@@ -243,7 +243,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             }
             if self.known_ends.insert(fate.clone()) {
                 let part = (Arc::new(self.led.trace()), all);
-                self.found.ends.push(End { fate, part });
+                self.found.ends.push(Arc::new(End { fate, part }));
             }
             return Ok(());
         }
@@ -254,7 +254,8 @@ impl<'a, M: Machine> Partial<'a, M> {
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
             let trace = Arc::new(self.led.trace());
-            self.found.branches.push(Branch { component, step: None, past, trace, stays: all });
+            let branch = Branch { component, step: None, past, trace, stays: all };
+            self.found.branches.push(Arc::new(branch));
         }
         Ok(())
     }
@@ -280,7 +281,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             let stays = own_events.map(|mark| mark.component == self.component).collect();
             let part = (Arc::new(self.led.trace()), stays);
             let key = look_key(&*self.led.machine, &look);
-            self.found.looks.push(Seen { own, look, key, part });
+            self.found.looks.push(Arc::new(Seen { own, look, key, part }));
         }
     }
 
@@ -351,7 +352,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             }
             let part = (Arc::clone(trace), stays.into());
             let key = look_key(&*self.led.machine, &look);
-            self.found.looks.push(Seen { own, look, key, part });
+            self.found.looks.push(Arc::new(Seen { own, look, key, part }));
         }
     }
 }

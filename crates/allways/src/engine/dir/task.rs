@@ -11,8 +11,9 @@
 //! A branch is written as the run of those events that stay, and the step after it; a look as a run after which the component looks so. That is enough: nothing else of the traces they were met in is
 //! used where they are composed with others.
 
+use super::alone::{Limits, Trees};
 use super::codec::{Reader, Writer};
-use super::global::own_name;
+use super::global::{DEFAULT_DEPTH, own_name};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, End, Explored, Fate, Look, Partial, Seen, look_key, view};
 use crate::engine::Found;
@@ -56,14 +57,28 @@ impl Task {
         (self.start as u64, self.component, self.local)
     }
 
-    /// Performs it.
+    /// Performs it with a machine, and its trees for these components. What comes of it does not depend on what these have.
     pub fn perform<M: Machine>(
         &self,
-        machine: &mut M,
+        (machine, trees): (&mut M, &mut Trees),
         parts: &Parts,
         budget: &Budget,
         runs: &AtomicU64,
     ) -> Result<Done, Error> {
+        if let Some(tree) = trees.of(self.component) {
+            let depth = Some(budget.max_depth).filter(|&it| it != u64::MAX);
+            let max_depth = usize::try_from(depth.unwrap_or(DEFAULT_DEPTH)).unwrap_or(usize::MAX);
+            let limits = Limits { budget, max_depth, runs };
+            let walked = tree.explore(machine, parts, self.start, &self.told, &limits)?;
+            return Ok(Done {
+                found: walked.found,
+                transitions: walked.transitions,
+                depth: walked.deepest as u64,
+                bound: walked.bound,
+                violation: walked.violation,
+                is_stale: machine.is_stale(),
+            });
+        }
         let told = Arc::clone(&self.told);
         let partial = Partial::new(machine, parts, self.start, self.component, told);
         let mut explorer = Explorer::new(partial, budget, true);
@@ -256,8 +271,8 @@ impl Done {
         }
         let Explored { branches, traces, others, looks, ends } = &self.found;
         let mut runs = Runs::default();
-        let branch = |branch: &Branch| {
-            let (name, around, _) = branch.identity();
+        let branch = |branch: &Arc<Branch>| {
+            let (name, around) = branch.identity();
             let events = branch.trace.events.iter().zip(&*branch.stays);
             let run = runs.add(events.filter(|(_, stays)| **stays).map(|(event, _)| event));
             let step = branch.step.as_ref();
@@ -265,7 +280,7 @@ impl Done {
             KeptBranch { name, around, run, step }
         };
         let branches = branches.iter().map(branch).collect();
-        let look = |seen: &Seen| {
+        let look = |seen: &Arc<Seen>| {
             let (trace, stays) = &seen.part;
             // Without what the component does later, and all that comes of it.
             let is_later = |place: usize, event: &Event<Doing>| {
@@ -276,7 +291,8 @@ impl Done {
             KeptLook { own: seen.own, key: seen.key, run }
         };
         let looks = looks.iter().map(look).collect();
-        let end = |End { fate, part }: &End| {
+        let end = |end: &Arc<End>| {
+            let End { fate, part } = &**end;
             let run = runs.add(part.0.events.iter());
             KeptEnd { key: look_key(machine, &fate.look), withheld: fate.is_withheld, run }
         };
@@ -476,8 +492,7 @@ impl<'a, M: Machine> Reviver<'a, M> {
         let trace = Arc::new(self.led.trace());
         let stays = vec![true; trace.events.len()].into();
         let revived = Branch { component, step, past, trace, stays };
-        let (name, around, _) = revived.identity();
-        match (name, around) == (branch.name, branch.around) {
+        match revived.identity() == (branch.name, branch.around) {
             true => Ok(revived),
             false => Err(unfit()),
         }
@@ -516,18 +531,18 @@ impl<'a, M: Machine> Reviver<'a, M> {
 }
 
 impl Branch {
-    /// What it is known by: its name, zero if the component stops, and the signature of what is around it; and the last of the component's own interface events that
-    /// happen before it.
-    pub fn identity(&self) -> (Name, u64, Option<Name>) {
+    /// What it is known by: its name, zero if the component stops, and the signature of what is around it.
+    pub fn identity(&self) -> (Name, u64) {
+        match &self.step {
+            None => (0, signature(self.past.iter().copied())),
+            Some((_, _, name)) => (*name, signature(self.around())),
+        }
+    }
+
+    /// The component's own interface events before it or around it, in their order.
+    pub fn around(&self) -> impl Iterator<Item = Name> + '_ {
         let own = |(event, stays): (&_, &bool)| own_name(event, self.component).filter(|_| *stays);
-        let around: Vec<Name> =
-            self.trace.events.iter().zip(&*self.stays).filter_map(own).collect();
-        let name = self.step.as_ref().map_or(0, |(_, _, name)| *name);
-        let all = match name {
-            0 => self.past.iter().copied().map(mix).fold(0, u64::wrapping_add),
-            _ => signature(around.iter().copied()),
-        };
-        (name, all, around.iter().rev().find(|name| self.past.contains(name)).copied())
+        self.trace.events.iter().zip(&*self.stays).filter_map(own)
     }
 }
 

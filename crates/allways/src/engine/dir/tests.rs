@@ -1,7 +1,8 @@
 //! Tasks on generated systems: what comes of one depends on the task alone, and comes back from bytes.
 
+use super::alone::Trees;
 use super::interface::{Doing, Led, Parts};
-use super::partial::{Branch, Seen};
+use super::partial::{Branch, Explored, Part, Seen};
 use super::task::{Done, Kept, Reviver, Task};
 use crate::engine::budget::Budget;
 use crate::engine::machine::Machine;
@@ -13,6 +14,7 @@ use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::skeleton::{Trace, signature};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -81,10 +83,43 @@ fn tasks(trace: Trace<Doing>, parts: &Parts) -> Vec<Task> {
 }
 
 fn perform(task: &Task, machine: &mut Handlers<'_>, parts: &Parts) -> Option<(Done, Kept)> {
+    perform_with(task, machine, &mut Trees::new(machine, parts), parts)
+}
+
+fn perform_with(
+    task: &Task,
+    machine: &mut Handlers<'_>,
+    trees: &mut Trees,
+    parts: &Parts,
+) -> Option<(Done, Kept)> {
     let options = Options { max_runs: Some(200), max_depth: Some(30), ..Options::default() };
-    let done = task.perform(machine, parts, &Budget::new(&options), &AtomicU64::new(0)).unwrap();
+    let budget = Budget::new(&options);
+    let done = task.perform((machine, trees), parts, &budget, &AtomicU64::new(0)).unwrap();
     let kept = done.kept(task.component, machine)?;
     Some((done, kept))
+}
+
+/// All that came of a task but for what the rest does in the runs that show it.
+fn but_for_the_rest(task: &Task, done: &Done) -> Vec<String> {
+    let own = |(trace, stays): &Part| {
+        let events = trace.events.iter().zip(&**stays).filter(|(_, stays)| **stays);
+        let own = events.filter(|(event, _)| event.mark.component == task.component);
+        own.map(|(event, _)| event.what.clone()).collect::<Vec<_>>()
+    };
+    let Explored { branches, traces, others, looks, ends } = &done.found;
+    let mut all = vec![format!("{traces} {others} {} {}", done.transitions, done.depth)];
+    for branch in branches {
+        let part = own(&(Arc::clone(&branch.trace), branch.stays.clone()));
+        let past: BTreeSet<_> = branch.past.iter().collect();
+        all.push(format!("{:?} {:?} {past:?} {part:?}", branch.identity(), branch.step));
+    }
+    for seen in looks {
+        all.push(format!("{} {:?} {:?}", seen.own, seen.look, own(&seen.part)));
+    }
+    for end in ends {
+        all.push(format!("{:?} {:?}", end.fate, own(&end.part)));
+    }
+    all
 }
 
 fn walks() -> impl Strategy<Value = Vec<Vec<usize>>> {
@@ -146,6 +181,29 @@ proptest! {
                 let result = perform(&task, machine, parts);
                 let result = result.map(|(_, kept)| kept.to_bytes(task.key()));
                 prop_assert_eq!(&result, expected);
+            }
+            Ok(())
+        }).unwrap_or(Ok(()))?;
+    }
+
+    /// Whatever a machine remembers of what components did.
+    #[test]
+    fn what_comes_of_a_task_does_not_depend_on_trees(
+        plan in plan(),
+        colours in prop::array::uniform8(0..6_usize),
+        walks in walks(),
+    ) {
+        with_machine(&plan, &colours, |machine, parts| {
+            let mut trees = Trees::new(machine, parts);
+            for choices in walks[1..].iter().chain(&walks) {
+                for task in tasks(walk(machine, parts, choices), parts) {
+                    let fresh = perform(&task, machine, parts);
+                    let again = perform_with(&task, machine, &mut trees, parts);
+                    let both = [fresh, again].map(|done| {
+                        done.map(|(done, _)| but_for_the_rest(&task, &done))
+                    });
+                    prop_assert_eq!(&both[0], &both[1]);
+                }
             }
             Ok(())
         }).unwrap_or(Ok(()))?;

@@ -5,9 +5,11 @@
 //! interface events of that cut; all combinations of these are reachable, and nothing else is. So local explorers note how a component looks in all cuts of its runs, and here each cut of each
 //! skeleton is looked at with all combinations. A run to one is put together from the runs of the components, and performed.
 //!
+//! Cuts are looked at when all is explored; and for violations alone whenever twice as much is known as the last time, so a violation is found soon and looking again costs no more than twice as much.
+//!
 //! What observers know is decided by interface events alone, which are totally ordered as far as they feed them: it is looked at along the traces of the skeletons.
 
-use super::global::{Global, Ran, own_name};
+use super::global::{Given, Global, Known, Ran, own_name};
 use super::interface::Doing;
 use super::partial::{End, Fate, Look, Part, Seen};
 use crate::engine::dpor::run_of;
@@ -17,7 +19,8 @@ use crate::engine::{Found, FoundWhat, Terminal, nothing_left};
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::outcome::Run;
-use crate::trace::skeleton::{Trace, mix};
+use crate::trace::order::{contains, insert, members, unite};
+use crate::trace::skeleton::{Name, Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -149,6 +152,8 @@ pub(super) struct Judge<'g, 'a, M> {
     all_sets: Vec<Rc<[Look]>>,
     known_sets: FxHashMap<Rc<[Look]>, u32>,
     looked_at: FxHashSet<Box<[u32]>>,
+    /// Whether only violations are looked for.
+    is_early: bool,
     /// For a component, its local skeleton and how it ends: what may be wrong was looked at.
     troubles: FxHashSet<(u32, u64, u64)>,
     /// What components have shown in the cuts that were looked at.
@@ -164,9 +169,21 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             all_sets: Vec::new(),
             known_sets: FxHashMap::default(),
             looked_at: FxHashSet::default(),
+            is_early: false,
             troubles: FxHashSet::default(),
             met: FxHashSet::default(),
             threads,
+        }
+    }
+
+    /// Looks for violations in what is known so far. What a component is known to look like after some interface events it may look like wherever these fit, so what is found is there.
+    pub fn judge_early(&mut self) -> Result<(), Error> {
+        self.is_early = true;
+        let readings = &self.global.verdict.readings;
+        let is_view = |it: &Reading| it.observer.is_none() && it.kind == PropertyKind::Always;
+        match readings.iter().any(is_view) {
+            true => self.judge(),
+            false => Ok(()),
         }
     }
 
@@ -191,7 +208,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                         return Ok(());
                     }
                 }
-                if self.global.bound.is_none() {
+                if self.global.bound.is_none() && !self.is_early {
                     self.look_for_trouble(known)?;
                     if forbids_ends && !self.global.verdict.is_over() {
                         self.look_at_ends(known)?;
@@ -212,22 +229,27 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let (components, before) = (global.parts.len() as usize, &*met);
         let budget = global.budget;
         let is_over = || budget.reached(0, 0).is_some();
-        let traces: Vec<(usize, Arc<Trace<Doing>>)> =
-            knowns.map(|known| (known, Arc::clone(&global.known[known].trace))).collect();
+        let all: &[Known] = &global.known;
+        let skeletons: Vec<(usize, &Trace<Doing>, Option<&[Name]>)> = knowns
+            .map(|known| {
+                let parent = all[known].parent.map(|parent| &*all[parent as usize].names);
+                (known, &*all[known].trace, parent)
+            })
+            .collect();
         let some = |from: usize, step: usize| {
             let mut cuts = Vec::new();
             let mut met = FxHashSet::default();
-            for (known, trace) in traces.iter().skip(from).step_by(step) {
+            for &(known, trace, parent) in skeletons.iter().skip(from).step_by(step) {
                 let mut add = |cut: Cut| {
                     if !before.contains(&cut.own) && met.insert(cut.own.clone()) {
                         cuts.push(cut);
                     }
                 };
-                cuts_of(*known, trace, components, &is_over, &mut add);
+                cuts_of(known, trace, parent, components, &is_over, &mut add);
             }
             cuts
         };
-        let threads = if traces.len() < ALONE { 1 } else { *threads };
+        let threads = if skeletons.len() < ALONE { 1 } else { *threads };
         let mut cuts: Vec<Cut> = std::thread::scope(|scope| {
             let some = &some;
             let others: Vec<_> =
@@ -250,7 +272,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             .filter(|(_, event)| event.mark.name != 0)
             .map(|(place, _)| place)
             .enumerate()
-            .filter(|(number, _)| cut.events[number / 64] >> (number % 64) & 1 == 0)
+            .filter(|(number, _)| !contains(&cut.events, *number))
             .map(|(_, place)| place)
             .collect();
         self.look_at_cut(&trace, &cut.own, &|place| out.binary_search(&place).is_ok())
@@ -270,7 +292,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         }
         let readings = self.global.verdict.readings.len();
         let looks = self.global.looks[component as usize].get(&own);
-        let view = |seen: &Seen| seen.look.chunks(readings).map(|it| it[property]).collect();
+        let view = |seen: &Arc<Seen>| seen.look.chunks(readings).map(|it| it[property]).collect();
         let mut all: Vec<Look> = looks.into_iter().flatten().map(view).collect();
         if !self.has_views(component) {
             all.push(Look::default());
@@ -297,7 +319,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         is_out: &dyn Fn(usize) -> bool,
     ) -> Result<(), Error> {
         for property in 0..self.global.verdict.readings.len() {
-            if self.global.verdict.readings[property].observer.is_some() {
+            let Reading { kind, observer } = self.global.verdict.readings[property];
+            if observer.is_some() || (self.is_early && kind != PropertyKind::Always) {
                 continue;
             }
             let Some(sought) = self.global.verdict.sought(property) else { continue };
@@ -393,7 +416,9 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let mut trace = Arc::clone(trace);
         for (component, (other, other_stays)) in parts.iter().enumerate() {
             let doings = trace.with(&stays, component as u32, other, other_stays);
-            let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
+            let doings = doings.ok_or_else(lost)?;
+            let given: Vec<Given<'_>> = doings.iter().map(|doing| (doing, None)).collect();
+            let ran = self.global.run(&given, false)?;
             let Ran::Whole(next) = ran else { return Err(lost()) };
             stays = vec![true; next.events.len()];
             trace = Arc::new(next);
@@ -440,7 +465,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let locals = self.global.known[known].locals.iter().enumerate();
         let ends = locals.map(|(component, &local)| {
             let local = self.global.locals.get(&(component as u32, local))?;
-            let end = |end: &End| (end.fate.clone(), end.part.clone());
+            let end = |end: &Arc<End>| (end.fate.clone(), end.part.clone());
             let all: Vec<_> = local.ends.iter().map(end).collect();
             (!all.is_empty()).then_some(all)
         });
@@ -502,16 +527,27 @@ struct Cut {
     events: Vec<u64>,
 }
 
-/// All consistent cuts of a skeleton, unless a bound is reached.
+/// The interface events of a trace, by number: of each its component, what it adds to the signature of that, and those that happen before it; and those that cuts must not have.
+struct Cuts<'c> {
+    known: usize,
+    events: &'c [(usize, u64)],
+    pasts: &'c [&'c Vec<u64>],
+    forbidden: Vec<u64>,
+}
+
+/// Each consistent cut of a skeleton that is not one of its parent's, too, unless a bound is reached: names are told by their pasts, so a cut without any name that the parent has not is a cut of
+/// the parent. The others are told apart by the first of the new events that they have.
 fn cuts_of(
     known: usize,
     trace: &Trace<Doing>,
+    parent: Option<&[Name]>,
     components: usize,
     is_over: &dyn Fn() -> bool,
     add: &mut dyn FnMut(Cut),
 ) {
-    // The interface events, and of each those that happen before it.
+    let is_new = |name| parent.is_none_or(|names| names.binary_search(name).is_err());
     let mut events: Vec<(usize, u64)> = Vec::new();
+    let mut new: Vec<usize> = Vec::new();
     let mut pasts: Vec<Vec<u64>> = Vec::new();
     let mut numbers: Vec<Option<usize>> = Vec::new();
     let words = trace.events.len() / 64 + 1;
@@ -519,45 +555,88 @@ fn cuts_of(
         let mut past = vec![0_u64; words];
         for &before in &event.before {
             let before = before as usize;
-            pasts[before].iter().zip(&mut past).for_each(|(from, to)| *to |= from);
+            unite(&mut past, &pasts[before]);
             if let Some(number) = numbers[before] {
-                past[number / 64] |= 1 << (number % 64);
+                insert(&mut past, number);
             }
         }
         pasts.push(past);
-        let component = event.mark.component;
         let is_interface = event.mark.name != 0;
         numbers.push(is_interface.then_some(events.len()));
         if is_interface {
-            let name = own_name(event, component).map_or(0, mix);
-            events.push((component as usize, name));
+            if is_new(&event.mark.name) {
+                new.push(events.len());
+            }
+            let component = event.mark.component;
+            events.push((component as usize, own_name(event, component).map_or(0, mix)));
         }
     }
-    let of: Vec<&Vec<u64>> =
+    let pasts: Vec<&Vec<u64>> =
         pasts.iter().zip(&numbers).filter(|(_, it)| it.is_some()).map(|(past, _)| past).collect();
-    let mut met: FxHashSet<Vec<u64>> = FxHashSet::default();
-    let mut todo = vec![(vec![0_u64; words], vec![0_u64; components].into_boxed_slice())];
-    while let Some((cut, own)) = todo.pop() {
-        for (number, &(component, name)) in events.iter().enumerate() {
-            if cut[number / 64] >> (number % 64) & 1 == 1
-                || of[number].iter().zip(&cut).any(|(past, cut)| past & !cut != 0)
-            {
-                continue;
-            }
-            let mut more = cut.clone();
-            more[number / 64] |= 1 << (number % 64);
-            if met.contains(&more) {
-                continue;
-            }
-            met.insert(more.clone());
-            if met.len().is_multiple_of(1 << 10) && is_over() {
-                return;
-            }
-            let mut own = own.clone();
-            own[component] = own[component].wrapping_add(name);
-            todo.push((more, own));
+    let forbidden = vec![0; words];
+    let mut cuts = Cuts { known, events: &events, pasts: &pasts, forbidden };
+    if parent.is_none() {
+        cuts.all_from(vec![0; words], components, is_over, add);
+        return;
+    }
+    for first in new {
+        let mut cut = pasts[first].clone();
+        insert(&mut cut, first);
+        if cut.iter().zip(&cuts.forbidden).all(|(cut, forbidden)| cut & forbidden == 0)
+            && !cuts.all_from(cut, components, is_over, add)
+        {
+            return;
         }
-        add(Cut { known, own, events: cut });
+        insert(&mut cuts.forbidden, first);
+    }
+}
+
+impl Cuts<'_> {
+    /// Adds a cut, and all larger ones without some events; false if a bound is reached. Events are added in the order of the run, so no cut is met twice.
+    fn all_from(
+        &self,
+        mut cut: Vec<u64>,
+        components: usize,
+        is_over: &dyn Fn() -> bool,
+        add: &mut dyn FnMut(Cut),
+    ) -> bool {
+        let Cuts { known, events, pasts, forbidden } = self;
+        let mut own = vec![0_u64; components].into_boxed_slice();
+        for number in members(&cut) {
+            let (component, name) = events[number];
+            own[component] = own[component].wrapping_add(name);
+        }
+        let mut added: Vec<usize> = Vec::new();
+        let (mut next, mut is_new) = (0, true);
+        let mut count = 0_usize;
+        loop {
+            if is_new {
+                add(Cut { known: *known, own: own.clone(), events: cut.clone() });
+                count += 1;
+                if count.is_multiple_of(1 << 10) && is_over() {
+                    return false;
+                }
+            }
+            let is_next = |&number: &usize| {
+                !contains(&cut, number)
+                    && !contains(forbidden, number)
+                    && pasts[number].iter().zip(&cut).all(|(past, cut)| past & !cut == 0)
+            };
+            if let Some(number) = (next..events.len()).find(is_next) {
+                insert(&mut cut, number);
+                let (component, name) = events[number];
+                own[component] = own[component].wrapping_add(name);
+                added.push(number);
+                (next, is_new) = (number + 1, true);
+            } else if let Some(number) = added.pop() {
+                cut[number / 64] &= !(1 << (number % 64));
+                let (component, name) = events[number];
+                own[component] = own[component].wrapping_sub(name);
+                (next, is_new) = (number + 1, false);
+            } else {
+                return true;
+            }
+        }
     }
 }
 

@@ -345,6 +345,11 @@ impl Machine for Handlers<'_> {
         self.group_of(process)
     }
 
+    fn is_ordered(&self, _: u32) -> bool {
+        // All steps of a node write it, and those of the network by itself write that. A loss writes neither.
+        self.budgets.drops == 0
+    }
+
     fn touched(&self, object: Object) -> Touched<'_> {
         self.touched_by(object)
     }

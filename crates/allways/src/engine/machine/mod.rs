@@ -285,6 +285,12 @@ pub trait Machine {
         0
     }
 
+    /// Whether no two steps of a group are independent: they write one object, say.
+    fn is_ordered(&self, group: u32) -> bool {
+        let _ = group;
+        false
+    }
+
     /// The machine is to be divided into components: from now on it finds out who touches what. Where it has to learn that from runs, [what was
     /// explored](Machine::is_stale) before it did is explored again.
     fn divide(&mut self) -> Result<(), Error> {
