@@ -118,6 +118,12 @@ fn killed_at_random_moments_nothing_is_lost() {
     for _ in 0..KILLS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut child = dir(Some(&place.log())).stdout(Stdio::null()).spawn().unwrap();
+        // To take in what is in the log may take longer than to go on from there.
+        let began = Instant::now();
+        let is_longer = || fs::metadata(place.log()).is_ok_and(|it| it.len() > log.len() as u64);
+        while !is_longer() && began.elapsed() < whole && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         // All of them together take about as long as the check does.
         let share = (random >> 40) as f64 / (1_u64 << 24) as f64;
         std::thread::sleep(whole.mul_f64(2.0 * share / f64::from(KILLS)));

@@ -230,7 +230,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let budget = global.budget;
         let is_over = || budget.reached(0, 0).is_some();
         let all: &[Known] = &global.known;
-        let skeletons: Vec<(usize, &Trace<Doing>, Option<&[Name]>)> = knowns
+        let skeletons: Vec<_> = knowns
             .map(|known| {
                 let parent = all[known].parent.map(|parent| &*all[parent as usize].names);
                 (known, &*all[known].trace, parent)
