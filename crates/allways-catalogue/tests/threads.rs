@@ -6,6 +6,8 @@ use allways::{
     Schedule, Search, Trouble, Verdict,
 };
 use allways_catalogue::{Entry, entries, find};
+use allways_threads::sync::{Arc, Mutex};
+use allways_threads::{Program, rand, thread};
 
 /// The programs of threads.
 fn programs() -> impl Iterator<Item = &'static Entry> {
@@ -218,9 +220,25 @@ fn who_panics_is_who_is_said_to() {
 }
 
 #[test]
-fn what_another_table_does_does_not_matter() {
-    let set = [("bug", "same-order"), ("components", "2")];
-    let story = check("dining", &set, &Options::default()).story.unwrap();
+fn what_another_process_does_does_not_matter() {
+    let stuck = || {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        let others = Arc::clone(&locks);
+        let other = thread::spawn(move || {
+            let _second = others.1.lock().unwrap();
+            let _first = others.0.lock().unwrap();
+        });
+        let first = locks.0.lock().unwrap();
+        let second = locks.1.lock().unwrap();
+        drop((first, second));
+        other.join().unwrap();
+    };
+    let busy = || {
+        rand::below(2);
+    };
+    let program = Program::of_processes().process("busy", busy).process("stuck", stuck);
+    let options = Options { minimise: false, ..Options::default() };
+    let story = program.try_check(&options).unwrap().story.unwrap();
     for step in &story.steps {
         let is_stuck = story.ending.as_ref().unwrap().culprits.contains(&step.event.node.unwrap());
         assert_eq!(step.matters, is_stuck, "{step:?}");
