@@ -5,6 +5,7 @@ pub(crate) mod auto;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod components;
 pub(crate) mod dir;
 pub(crate) mod dpor;
 pub(crate) mod expand;
@@ -38,6 +39,7 @@ use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
 use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use components::Components;
 use goals::GoalFound;
 use options::{Engine, Options, Schedule, Search};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -182,7 +184,7 @@ impl<N: Node> System<N> {
 fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     let needs_dir = [
         (options.stateful, "remembering states of components (stateful)"),
-        (!options.components.groups().is_empty(), "a division into components (components)"),
+        (options.components != Components::default(), "a division into components (components)"),
     ];
     let asked = |what: &[(bool, &'static str)]| {
         what.iter().find(|(is_asked, _)| *is_asked).map(|(_, what)| *what)
@@ -192,6 +194,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
             Some(what) => Err(Error::Options(format!("{what} is for engine dir only"))),
             None => Ok(()),
         };
+    }
+    if options.stateful && (options.components.is_nested() || options.components.is_auto()) {
+        let why = "components of components, and components that are found out, are for engine dir without states (stateful): with them, name components of one level, as 0,1/2";
+        return Err(Error::Options(why.to_owned()));
     }
     let refused = [
         (options.symmetry, "symmetry"),

@@ -203,7 +203,7 @@ pub(crate) struct Event<T> {
     /// The events that happen before it with none in between.
     pub before: Box<[u32]>,
     /// The events of other components that it depends on by itself.
-    across: Box<[u32]>,
+    pub(super) across: Box<[u32]>,
 }
 
 /// A trace, as one of its runs.

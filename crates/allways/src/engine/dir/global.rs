@@ -8,13 +8,12 @@
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
 use super::interface::{Doing, Led, Parts};
-use super::partial::{Branch, Ends, Explored, Looks, Partial};
+use super::nested::{Alone, ExploreAlone, Shared, Task};
+use super::partial::{Branch, Ends, Explored, Looks, Part};
 use super::verdict::Verdicts;
 use crate::engine::budget::Budget;
-use crate::engine::dpor::explore::Explorer;
-use crate::engine::dpor::{explore, run_of};
+use crate::engine::dpor::run_of;
 use crate::engine::machine::{Machine, Transition};
-use crate::engine::options::Reduction;
 use crate::engine::{Found, FoundWhat};
 use crate::error::Error;
 use crate::outcome::{Bound, Cause};
@@ -23,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Runs are cut off here unless the options say otherwise.
 const DEFAULT_DEPTH: u64 = 1_000;
@@ -44,7 +43,7 @@ pub(super) struct Known {
 #[derive(Default)]
 pub(super) struct Local {
     /// How many local traces have it.
-    pub traces: u64,
+    pub traces: u128,
     pub ends: Ends,
 }
 
@@ -56,6 +55,21 @@ pub(super) struct Counts {
     pub compositions: u64,
     pub transitions: u64,
     pub deepest: usize,
+    /// The local skeletons that were explored, and skeletons within components.
+    pub local_skeletons: u64,
+    pub inner_skeletons: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.local_traces += other.local_traces;
+        self.other_runs += other.other_runs;
+        self.compositions += other.compositions;
+        self.transitions += other.transitions;
+        self.deepest = self.deepest.max(other.deepest);
+        self.local_skeletons += other.local_skeletons;
+        self.inner_skeletons += other.inner_skeletons;
+    }
 }
 
 #[derive(Default)]
@@ -88,7 +102,8 @@ pub(super) struct Global<'a, M> {
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
-    runs: AtomicU64,
+    alone: ExploreAlone<M>,
+    shared: Rc<Shared>,
 }
 
 /// A run of the whole system.
@@ -105,6 +120,8 @@ impl<'a, M: Machine> Global<'a, M> {
         budget: &'a Budget,
         start: usize,
         verdict: Verdicts,
+        alone: ExploreAlone<M>,
+        shared: Rc<Shared>,
     ) -> Self {
         let max_depth = match budget.max_depth {
             u64::MAX => DEFAULT_DEPTH,
@@ -130,7 +147,8 @@ impl<'a, M: Machine> Global<'a, M> {
             counts: Counts::default(),
             verdict,
             bound: None,
-            runs: AtomicU64::new(0),
+            alone,
+            shared,
         }
     }
 
@@ -153,14 +171,14 @@ impl<'a, M: Machine> Global<'a, M> {
     /// Whether a bound is reached.
     pub fn is_over(&mut self) -> bool {
         let progress = &self.budget.progress;
-        progress.runs.store(self.runs.load(Relaxed), Relaxed);
+        progress.runs.store(self.shared.runs.load(Relaxed), Relaxed);
         progress.depth.store(self.counts.deepest as u64, Relaxed);
         let memory = self.bytes();
         progress.memory.store(memory, Relaxed);
         if !matches!(self.bound, None | Some(Bound::Depth)) {
             return true;
         }
-        let runs = self.runs.load(Relaxed) + self.counts.compositions;
+        let runs = self.shared.runs.load(Relaxed) + self.shared.compositions.get();
         let reached = match runs >= self.budget.max_runs {
             true => Some(Bound::Runs),
             false => self.budget.reached(0, memory),
@@ -184,7 +202,13 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut given = doings.iter();
         let ran = loop {
             let next = match given.next() {
-                Some(doing) => doing.transition,
+                Some(doing) => {
+                    let is_last = goes_on && given.len() == 0;
+                    if is_last && led.machine.refuses(doing.transition)? {
+                        break Ran::Over;
+                    }
+                    doing.transition
+                }
                 None if !goes_on => return Ok(Ran::Whole(led.trace())),
                 None => {
                     led.machine.possible(&mut possible)?;
@@ -271,42 +295,43 @@ impl<'a, M: Machine> Global<'a, M> {
     fn explore_alone(&mut self, component: u32, trace: u32) -> Result<(), Error> {
         let told = Rc::clone(&self.known[trace as usize].trace);
         let local = self.known[trace as usize].locals[component as usize];
-        let partial = Partial::new(&mut *self.machine, self.parts, self.start, component, told);
-        let mut explorer = Explorer::new(partial, self.budget, true);
-        explorer.all_runs = Some(&self.runs);
-        explore(&mut explorer, Reduction::Optimal)?;
-        let (findings, partial) = explorer.finish();
-        let found = partial.found;
-        self.counts.transitions += findings.statistics.transitions.unwrap_or(0);
-        let depth = findings.statistics.depth.unwrap_or(0);
-        self.counts.deepest = self.counts.deepest.max(depth as usize);
-        self.bound = self.bound.or(findings.bound);
-        if findings.violation.is_some() {
-            self.verdict.violation = findings.violation;
+        let task = Task {
+            parts: self.parts,
+            start: self.start,
+            component,
+            told,
+            budget: self.budget,
+            shared: &self.shared,
+        };
+        let Alone { found, counts, bound, violation } = (self.alone)(&mut *self.machine, &task)?;
+        self.counts.add(&counts);
+        self.bound = self.bound.or(bound);
+        if violation.is_some() {
+            self.verdict.violation = violation;
             return Ok(());
         }
-        self.learn(component, local, found);
+        self.learn(component, local, &found);
         Ok(())
     }
 
     /// Takes in what came of the exploration of a component.
-    fn learn(&mut self, component: u32, local: u64, found: Explored) {
-        self.counts.local_traces += found.traces;
-        self.counts.other_runs += found.others;
+    fn learn(&mut self, component: u32, local: u64, found: &Explored) {
         let known = self.locals.entry((component, local)).or_default();
-        (known.traces, known.ends) = (found.traces, found.ends);
-        for (own, looks) in found.looks {
-            let all = self.looks[component as usize].entry(own).or_default();
+        (known.traces, known.ends) = (found.traces, found.ends.clone());
+        for (own, looks) in &found.looks {
+            let all = self.looks[component as usize].entry(*own).or_default();
             for (look, how) in looks {
-                all.entry(look).or_insert(how);
+                if !all.contains_key(look) {
+                    all.insert(look.clone(), how.clone());
+                }
             }
         }
-        for branch in found.branches {
-            self.add_branch(branch);
+        for branch in &found.branches {
+            self.add_branch(Rc::clone(branch));
         }
     }
 
-    fn add_branch(&mut self, branch: Branch) {
+    fn add_branch(&mut self, branch: Rc<Branch>) {
         let component = branch.component;
         let own = |(event, stays): (&_, &bool)| own_name(event, component).filter(|_| *stays);
         let around: Vec<Name> =
@@ -321,7 +346,7 @@ impl<'a, M: Machine> Global<'a, M> {
         }
         let last = around.iter().rev().find(|name| branch.past.contains(name)).copied();
         let number = self.branches.len() as u32;
-        self.branches.push(Rc::new(branch));
+        self.branches.push(branch);
         let hook = self.hooks.entry((component, last.unwrap_or(0))).or_default();
         hook.branches.push(number);
         self.pairs.extend(hook.traces.iter().map(|&trace| (trace, number)));
@@ -416,6 +441,7 @@ impl<'a, M: Machine> Global<'a, M> {
         };
         doings.extend(branch.step.as_ref().map(|(doing, ..)| *doing));
         self.counts.compositions += 1;
+        self.shared.compositions.set(self.shared.compositions.get() + 1);
         // Where it stops, others may stop, too, or go on: that is for them to say.
         if let Ran::Whole(trace) = self.run(&doings, branch.step.is_some())? {
             self.add(trace);
@@ -425,18 +451,33 @@ impl<'a, M: Machine> Global<'a, M> {
 
     /// How many skeletons there are with which some trace ends, and how many traces of the whole system the local ones cover.
     pub fn covered(&self) -> (u64, u128) {
-        let of = |known: &Known| {
-            let locals = known.locals.iter().enumerate();
-            let traces = locals.map(|(component, local)| {
-                let local = self.locals.get(&(component as u32, *local));
-                u128::from(local.map_or(0, |local| local.traces))
-            });
-            traces.fold(1, u128::saturating_mul)
-        };
         let add = |(skeletons, all): (u64, u128), traces: u128| {
             (skeletons + u64::from(traces > 0), all.saturating_add(traces))
         };
-        self.known.iter().map(of).fold((0, 0), add)
+        (0..self.known.len()).map(|known| self.traces_of(known)).fold((0, 0), add)
+    }
+
+    /// How many traces there are that end with a skeleton.
+    pub fn traces_of(&self, known: usize) -> u128 {
+        let locals = self.known[known].locals.iter().enumerate();
+        let traces = locals.map(|(component, local)| {
+            self.locals.get(&(component as u32, *local)).map_or(0, |local| local.traces)
+        });
+        traces.fold(1, u128::saturating_mul)
+    }
+
+    /// Performs what a component does, if nobody has.
+    pub fn keep(&mut self, part: &mut Part) -> Result<(), Error> {
+        if let Part::Run(doings) = part {
+            let doings = Rc::clone(doings);
+            let Ran::Whole(trace) = self.run(&doings, false)? else {
+                let what = "what a component should do comes out otherwise";
+                return Err(Error::Internal(what.to_owned()));
+            };
+            let stays = vec![true; trace.events.len()];
+            *part = Part::Kept(Rc::new(trace), stays.into());
+        }
+        Ok(())
     }
 }
 

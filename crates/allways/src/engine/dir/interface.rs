@@ -1,23 +1,61 @@
 //! A machine divided into components, and what they can tell of each other's steps.
 
+use crate::engine::components::Component;
 use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Machine, Performed, Process, Shown, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
 use crate::trace::skeleton::{Label, Marks, Trace, pair};
+use std::sync::Arc;
 
 /// Which group of processes belongs to which component.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     of_group: Vec<u32>,
     pub groups: Vec<Vec<u32>>,
+    /// Of a component that consists of components, these; and everything else as one more, which is the last.
+    pub inner: Vec<Option<Arc<Parts>>>,
+    /// The component that does nothing but what it is told, if there is one.
+    pub rest: Option<u32>,
+    /// Different for all divisions of a machine; zero for the outermost.
+    pub number: u32,
 }
 
 impl Parts {
     /// Groups in components; those that are in none are components of their own.
-    pub fn new(mut components: Vec<Vec<usize>>, groups: usize) -> Self {
-        let known: Vec<usize> = components.iter().flatten().copied().collect();
-        components.extend((0..groups).filter(|group| !known.contains(group)).map(|one| vec![one]));
+    pub fn new(components: &[Component], groups: usize) -> Self {
+        let mut members: Vec<Vec<usize>> =
+            components.iter().map(|it| it.members().to_vec()).collect();
+        let known = members.concat();
+        members.extend((0..groups).filter(|group| !known.contains(group)).map(|one| vec![one]));
+        Parts::divided(members, components, groups, &mut 0)
+    }
+
+    /// The components of a component, and the rest of the system.
+    fn within(component: &Component, groups: usize, last: &mut u32) -> Option<Arc<Parts>> {
+        if component.parts().is_empty() {
+            return None;
+        }
+        *last += 1;
+        let number = *last;
+        let mut members: Vec<Vec<usize>> =
+            component.parts().iter().map(|it| it.members().to_vec()).collect();
+        let rest = (0..groups).filter(|group| !component.members().contains(group));
+        members.push(rest.collect());
+        let rest = Some(members.len() as u32 - 1);
+        let parts = Parts::divided(members, component.parts(), groups, last);
+        Some(Arc::new(Parts { rest, number, ..parts }))
+    }
+
+    fn divided(
+        components: Vec<Vec<usize>>,
+        named: &[Component],
+        groups: usize,
+        last: &mut u32,
+    ) -> Self {
+        let mut inner: Vec<Option<Arc<Parts>>> =
+            named.iter().map(|component| Parts::within(component, groups, last)).collect();
+        inner.resize(components.len(), None);
         let mut of_group = vec![0; groups];
         for (component, members) in components.iter().enumerate() {
             for &group in members {
@@ -26,7 +64,7 @@ impl Parts {
         }
         let groups = components.into_iter();
         let groups = groups.map(|members| members.into_iter().map(|one| one as u32).collect());
-        Parts { of_group, groups: groups.collect() }
+        Parts { of_group, groups: groups.collect(), inner, rest: None, number: 0 }
     }
 
     /// How many components there are.

@@ -21,6 +21,7 @@
 
 mod global;
 mod interface;
+mod nested;
 mod partial;
 pub(crate) mod stateful;
 mod verdict;
@@ -39,6 +40,8 @@ use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
 use global::{Counts, Global};
 use interface::Parts;
+use nested::{Shared, explore_component};
+use std::rc::Rc;
 use verdict::{Judge, Verdicts};
 
 /// Runs the search.
@@ -68,7 +71,7 @@ pub(crate) fn search<N: Node>(
         return Err(Error::Options(why.to_owned()));
     }
     let nodes = machine.places();
-    let parts = Parts::new(options.components.among(nodes)?, machine.groups());
+    let parts = Parts::new(&options.components.among(nodes)?, machine.groups());
     let mut findings = search_machine(&mut *machine, &parts, budget)?;
     findings.tally = Some(space.tally());
     findings.constant = space.constant_reads();
@@ -84,11 +87,20 @@ fn search_machine<M: Machine>(
     let mut verdict = Verdicts::new(machine);
     let mut bound: Option<Bound> = None;
     let mut counts = Counts::default();
+    let shared = Rc::new(Shared::default());
     let (mut skeletons, mut locals, mut covered) = (0_u64, 0, 0_u128);
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let mut global = Global::new(machine, parts, budget, start, verdict);
+        let mut global = Global::new(
+            machine,
+            parts,
+            budget,
+            start,
+            verdict,
+            explore_component,
+            Rc::clone(&shared),
+        );
         global.counts = counts;
         global.explore()?;
         if global.verdict.violation.is_none() {
@@ -105,6 +117,7 @@ fn search_machine<M: Machine>(
             break;
         }
     }
+    let is_nested = parts.inner.iter().any(Option::is_some);
     let costs = machine.costs();
     let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
     let statistics = Statistics {
@@ -113,7 +126,7 @@ fn search_machine<M: Machine>(
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),
-        local_skeletons: Some(locals as u64),
+        local_skeletons: Some(if is_nested { counts.local_skeletons } else { locals as u64 }),
         covered_traces: Some(covered),
         handler_executions: costs.map(|costs| costs.handler_executions),
         guard_executions: costs.map(|costs| costs.guard_executions),

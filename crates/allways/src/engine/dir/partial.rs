@@ -10,13 +10,13 @@
 use super::interface::{Doing, Led, Parts, Would};
 use crate::engine::machine::footprint::{Footprint, Footprints};
 use crate::engine::machine::{
-    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Transition,
+    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Shown, Transition,
 };
 use crate::error::Error;
 use crate::model::run_event::RunEvent;
 use crate::outcome::Cause;
 use crate::space::Costs;
-use crate::trace::skeleton::{Label, Name, Trace, mix};
+use crate::trace::skeleton::{Label, Mark, Name, Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
@@ -36,8 +36,14 @@ pub(super) struct Branch {
 /// What a component looked like to the properties: for each of its groups what each property sees.
 pub(super) type Look = Box<[u32]>;
 
-/// A trace, and what of it.
-pub(super) type Part = (Rc<Trace<Doing>>, Box<[bool]>);
+/// What a component does to look so.
+#[derive(Clone)]
+pub(super) enum Part {
+    /// It is in a trace, and what of it.
+    Kept(Rc<Trace<Doing>>, Box<[bool]>),
+    /// It is all of a run, which nobody has performed so far.
+    Run(Rc<[Doing]>),
+}
 
 /// How a component may look after some of its own interface events, and a run in which it does.
 pub(super) type Looks = FxHashMap<u64, FxHashMap<Look, Part>>;
@@ -48,9 +54,11 @@ pub(super) type Ends = FxHashMap<(Look, bool), Part>;
 /// What came of the exploration of a component.
 #[derive(Default)]
 pub(super) struct Explored {
-    pub branches: Vec<Branch>,
-    /// The runs that have all of the local skeleton, and nothing more to do.
-    pub traces: u64,
+    pub branches: Vec<Rc<Branch>>,
+    /// How many traces there are that have all of the local skeleton, and nothing more to do.
+    pub traces: u128,
+    /// The runs that were performed to find them.
+    pub performed: u64,
     /// Runs that end before that.
     pub others: u64,
     pub looks: Looks,
@@ -112,6 +120,25 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
     }
 
+    /// The machine that the component is a part of.
+    pub fn base(&mut self) -> &mut M {
+        &mut *self.led.machine
+    }
+
+    /// Whether the component has shown all that it has shown in the trace.
+    pub fn has_shown_all(&self) -> bool {
+        self.done.len() == self.allowed.len()
+    }
+
+    /// What the component calls each event of the run, if it is its own and others can tell of it.
+    pub fn own_names(&self) -> Vec<Option<Name>> {
+        let own = |mark: &Mark| match mark.component == self.component {
+            true => mark.for_component(self.component),
+            false => None,
+        };
+        self.led.marks.all.iter().map(own).collect()
+    }
+
     fn is_own(&self, process: Process) -> bool {
         self.led.parts.of(&*self.led.machine, process) == self.component
     }
@@ -169,13 +196,13 @@ impl<'a, M: Machine> Partial<'a, M> {
         }
         let name = |&event: &u32| marks[event as usize].for_component(self.component);
         let past = would.past.iter().filter_map(name).collect();
-        self.found.branches.push(Branch {
+        self.found.branches.push(Rc::new(Branch {
             component: self.component,
             step: Some((would.doing, would.label, would.name)),
             past,
             trace: Rc::new(self.led.trace()),
             stays: (0..marks.len()).map(is_in).collect(),
-        });
+        }));
     }
 
     /// The run has come to its end: nothing that is wanted can happen.
@@ -187,26 +214,33 @@ impl<'a, M: Machine> Partial<'a, M> {
             self.found.others += 1;
             return;
         }
-        let all: Box<[bool]> = vec![true; self.led.doings.len()].into();
-        if self.done.len() == self.allowed.len() {
+        if self.has_shown_all() {
             self.found.traces += 1;
+            self.found.performed += 1;
             let look = self.look_now();
             let groups = self.led.parts.groups[self.component as usize].clone();
             let withheld = groups.into_iter().any(|group| self.led.machine.withholds(group));
             if !self.found.ends.contains_key(&(look.clone(), withheld)) {
                 let trace = Rc::new(self.led.trace());
-                self.found.ends.insert((look, withheld), (trace, all));
+                let all = vec![true; self.led.doings.len()].into();
+                self.found.ends.insert((look, withheld), Part::Kept(trace, all));
             }
             return;
         }
         self.found.others += 1;
+        self.note_stop();
+    }
+
+    /// Notes that the component may stop where the run stands.
+    pub fn note_stop(&mut self) {
         let component = self.component;
+        let stays = vec![true; self.led.doings.len()].into();
         let names = self.led.marks.all.iter().filter_map(|mark| mark.for_component(component));
         let past: FxHashSet<Name> = names.collect();
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
             let trace = Rc::new(self.led.trace());
-            self.found.branches.push(Branch { component, step: None, past, trace, stays: all });
+            self.found.branches.push(Rc::new(Branch { component, step: None, past, trace, stays }));
         }
     }
 
@@ -229,7 +263,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             let own_events = self.led.marks.all.iter();
             let stays = own_events.map(|mark| mark.component == self.component).collect();
             let trace = Rc::new(self.led.trace());
-            self.found.looks.entry(own).or_default().insert(look, (trace, stays));
+            self.found.looks.entry(own).or_default().insert(look, Part::Kept(trace, stays));
         }
     }
 
@@ -297,7 +331,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             for (chain, &count) in chains.iter().zip(counts) {
                 chain[..count].iter().for_each(|&event| stays[event] = true);
             }
-            vacant.insert((Rc::clone(trace), stays.into()));
+            vacant.insert(Part::Kept(Rc::clone(trace), stays.into()));
         }
     }
 }
@@ -404,6 +438,45 @@ impl<M: Machine> Machine for Partial<'_, M> {
         let (led, component) = (&self.led, self.component);
         into.retain(|&process| led.parts.of(&*led.machine, process) == component);
         Ok(())
+    }
+
+    fn groups(&self) -> usize {
+        self.led.machine.groups()
+    }
+
+    fn group(&self, process: Process) -> u32 {
+        self.led.machine.group(process)
+    }
+
+    fn owner(&self, object: Object) -> Option<u32> {
+        self.led.machine.owner(object)
+    }
+
+    fn shows(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        self.led.machine.shows(transition, without, into)
+    }
+
+    fn withholds(&mut self, group: u32) -> bool {
+        self.led.machine.withholds(group)
+    }
+
+    fn refuses(&mut self, transition: Transition) -> Result<bool, Error> {
+        let Transition { process, alternative } = transition;
+        let mut alternatives = Vec::new();
+        let here = self.led.machine.elsewhere(process, &[], &mut alternatives)?;
+        let Elsewhere::Possible(footprint, created_by) = here else {
+            let what = "a step that was met is not possible where it fits";
+            return Err(Error::Internal(what.to_owned()));
+        };
+        alternatives.clear();
+        alternatives.push(alternative);
+        self.sift(process, footprint, created_by, &[], &mut alternatives)?;
+        Ok(alternatives.is_empty())
     }
 
     fn perform(&mut self, transition: Transition) -> Result<Performed, Error> {

@@ -340,7 +340,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let mut parts: Vec<Part> = Vec::new();
         for (component, own) in own.iter().enumerate() {
             if !self.has_views(component as u32) {
-                parts.push((Rc::clone(trace), stays.clone().into()));
+                parts.push(Part::Kept(Rc::clone(trace), stays.clone().into()));
                 continue;
             }
             let fits = |look: &&Look| {
@@ -351,7 +351,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             let part = looks.and_then(|it| it.iter().find(|(look, _)| fits(look)));
             parts.push(part.map(|(_, part)| part.clone()).ok_or_else(lost)?);
         }
-        self.perform(trace, stays, &parts)
+        self.perform(trace, stays, &mut parts)
     }
 
     /// A run put together from what stays of a trace and a part for each component.
@@ -359,10 +359,12 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         &mut self,
         trace: &Rc<Trace<Doing>>,
         mut stays: Vec<bool>,
-        parts: &[Part],
+        parts: &mut [Part],
     ) -> Result<Run, Error> {
         let mut trace = Rc::clone(trace);
-        for (component, (other, other_stays)) in parts.iter().enumerate() {
+        for (component, part) in parts.iter_mut().enumerate() {
+            self.global.keep(part)?;
+            let Part::Kept(other, other_stays) = part else { return Err(lost()) };
             let doings = trace.with(&stays, component as u32, other, other_stays);
             let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
             let Ran::Whole(next) = ran else { return Err(lost()) };
@@ -413,9 +415,9 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                     };
                     let Global { machine, verdict, .. } = &mut *self.global;
                     if !verdict.test(&mut **machine, property, &reads)?.0 {
-                        let parts: Vec<Part> = here.iter().map(|(_, part)| part.clone()).collect();
+                        let mut parts: Vec<Part> = here.iter().map(|(_, part)| part.clone()).collect();
                         let stays = vec![true; trace.events.len()];
-                        let run = self.perform(&trace, stays, &parts)?;
+                        let run = self.perform(&trace, stays, &mut parts)?;
                         let what = FoundWhat::Stuck(property);
                         self.global.verdict.violation = Some(Found { what, run });
                         return Ok(());

@@ -265,6 +265,12 @@ pub trait Machine {
         self.is_withheld()
     }
 
+    /// Whether a step that is possible in a system is one that nobody wants to see here, which is noted then: see engine `dir`.
+    fn refuses(&mut self, transition: Transition) -> Result<bool, Error> {
+        let _ = transition;
+        Ok(false)
+    }
+
     /// Whether numbers of processes and objects mean the same to all machines that are made for a system.
     fn shares_numbers(&self) -> bool {
         false
