@@ -392,16 +392,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let read = |text: &str| text.parse::<Components>().unwrap().to_string();
-        for same in [
-            "0",
-            "0,1/2",
-            "0-7/8-15",
-            "0,1,3-5",
-            "(0,1/2)/3",
-            "((0/1)/(2/3-5))/6",
-            "auto",
-            "each",
-        ] {
+        for same in
+            ["0", "0,1/2", "0-7/8-15", "0,1,3-5", "(0,1/2)/3", "((0/1)/(2/3-5))/6", "auto", "each"]
+        {
             assert_eq!(read(same), same);
         }
         assert_eq!(read(" ( 1 , 0 / 2 - 4 ) / 5"), "(0,1/2-4)/5");
@@ -426,7 +419,10 @@ mod tests {
             ("(0)", "a component that consists of components has at least two of them"),
             ("((0/1))/2", "a component that consists of components has at least two of them"),
             ("3-1", "the range 3-1 is empty; write 1-3"),
-            ("0-99999999999999999999", "component member 99999999999999999999 is none: no number is above 65535"),
+            (
+                "0-99999999999999999999",
+                "component member 99999999999999999999 is none: no number is above 65535",
+            ),
             ("70000", "component member 70000 is none: no number is above 65535"),
         ] {
             assert_eq!(error(text), why);

@@ -310,6 +310,8 @@ pub struct Statistics {
     pub blocked_runs: Option<u64>,
     /// Engine `dpor` with reduction `cached`: runs that ended in a state from which everything was explored before.
     pub joined_runs: Option<u64>,
+    /// Engine `dir`: the components, if they were asked for, as [`Components`](crate::Components) are written.
+    pub components: Option<String>,
     /// Engine `dir`: distinct skeletons, that is what components can tell of the runs of the whole system.
     pub global_skeletons: Option<u64>,
     /// Engine `dir`: distinct local skeletons of all components together, each of which was explored.

@@ -11,11 +11,7 @@ impl<T: Clone> Trace<T> {
     /// they do not fit together.
     ///
     /// The names that others have for an event hang on what else has happened in a trace, so they are looked up here, by the name that its own component has for it.
-    pub fn assemble(
-        &self,
-        stays: &[bool],
-        pieces: &[Option<Piece<'_, T>>],
-    ) -> Option<Vec<T>> {
+    pub fn assemble(&self, stays: &[bool], pieces: &[Option<Piece<'_, T>>]) -> Option<Vec<T>> {
         let own = |event: &Event<T>| event.mark.for_component(event.mark.component);
         let mut known: FxHashMap<(u32, Name), usize> = FxHashMap::default();
         for (place, event) in self.events.iter().enumerate() {
@@ -36,7 +32,8 @@ impl<T: Clone> Trace<T> {
             let mut next = None;
             for (number, (component, trace, rest, gone)) in sides.iter().enumerate() {
                 let is_ready = |&event: &usize| {
-                    let Event { before, across, .. } = &trace.events[event];
+                    let Event { before, .. } = &trace.events[event];
+                    let mut across = trace.events[event].across().iter();
                     let is_its =
                         |other: u32| trace.events[other as usize].mark.component == *component;
                     let is_done = |other: u32| {
@@ -44,7 +41,7 @@ impl<T: Clone> Trace<T> {
                         name.is_some_and(|name| done.contains(&(*component, name)))
                     };
                     before.iter().all(|&other| !is_its(other) || gone[other as usize])
-                        && across.iter().all(|&other| is_done(other))
+                        && across.all(|&other| is_done(other))
                 };
                 next = rest.iter().position(is_ready).map(|place| (number, place));
                 if next.is_some() {

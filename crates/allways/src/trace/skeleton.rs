@@ -203,7 +203,14 @@ pub(crate) struct Event<T> {
     /// The events that happen before it with none in between.
     pub before: Box<[u32]>,
     /// The events of other components that it depends on by itself.
-    pub(super) across: Box<[u32]>,
+    across: Box<[u32]>,
+}
+
+impl<T> Event<T> {
+    /// The events of other components that it depends on by itself.
+    pub fn across(&self) -> &[u32] {
+        &self.across
+    }
 }
 
 /// A trace, as one of its runs.

@@ -20,6 +20,7 @@
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod global;
+mod grouping;
 mod interface;
 mod nested;
 mod partial;
@@ -27,6 +28,7 @@ pub(crate) mod stateful;
 mod verdict;
 
 use super::budget::Budget;
+use super::components::Components;
 use super::goals::Sighting;
 use super::options::Options;
 use super::{Findings, Found};
@@ -71,8 +73,14 @@ pub(crate) fn search<N: Node>(
         return Err(Error::Options(why.to_owned()));
     }
     let nodes = machine.places();
-    let parts = Parts::new(&options.components.among(nodes)?, machine.groups());
+    let components = match options.components.is_auto() {
+        true => grouping::find_out(&mut *machine, nodes, budget)?,
+        false => options.components.clone(),
+    };
+    let parts = Parts::new(&components.among(nodes)?, machine.groups());
     let mut findings = search_machine(&mut *machine, &parts, budget)?;
+    let is_said = options.components != Components::default();
+    findings.statistics.components = is_said.then(|| components.to_string());
     findings.tally = Some(space.tally());
     findings.constant = space.constant_reads();
     Ok(findings)

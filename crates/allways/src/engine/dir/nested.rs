@@ -109,7 +109,8 @@ fn explore_nested<M: Machine>(
     let told = Rc::clone(&task.told);
     let mut partial = Partial::new(machine, task.parts, task.start, task.component, told);
     let verdict = Verdicts::new(&partial);
-    let alone: ExploreAlone<Partial<'_, M>> = |partial, task| explore_component(partial.base(), task);
+    let alone: ExploreAlone<Partial<'_, M>> =
+        |partial, task| explore_component(partial.base(), task);
     let shared = Rc::clone(task.shared);
     let mut global =
         Global::new(&mut partial, inner, task.budget, task.start, verdict, alone, shared);
@@ -290,7 +291,8 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
         for (component, &local) in self.global.known[known].locals.iter().enumerate() {
             let local = self.global.locals.get(&(component as u32, local));
             let ends = local.into_iter().flat_map(|local| local.ends.iter());
-            let ways = ends.map(|((look, withheld), part)| Way::of(look, *withheld, part)).collect();
+            let ways =
+                ends.map(|((look, withheld), part)| Way::of(look, *withheld, part)).collect();
             let is_rest = self.global.parts.rest == Some(component as u32);
             sets.push(if is_rest { Way::any() } else { ways });
         }
@@ -354,11 +356,7 @@ impl Way {
 }
 
 /// A run of what stays of a trace, with these parts in place of others.
-fn assemble(
-    trace: &Trace<Doing>,
-    stays: &[bool],
-    pieces: &[Option<&Part>],
-) -> Result<Part, Error> {
+fn assemble(trace: &Trace<Doing>, stays: &[bool], pieces: &[Option<&Part>]) -> Result<Part, Error> {
     let lost = || Error::Internal("parts of a component do not fit together".to_owned());
     let mut all: Vec<Option<Piece<'_, Doing>>> = Vec::new();
     for piece in pieces {

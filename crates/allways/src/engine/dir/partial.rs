@@ -10,7 +10,8 @@
 use super::interface::{Doing, Led, Parts, Would};
 use crate::engine::machine::footprint::{Footprint, Footprints};
 use crate::engine::machine::{
-    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Shown, Transition,
+    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Shown,
+    Transition,
 };
 use crate::error::Error;
 use crate::model::run_event::RunEvent;

@@ -415,7 +415,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                     };
                     let Global { machine, verdict, .. } = &mut *self.global;
                     if !verdict.test(&mut **machine, property, &reads)?.0 {
-                        let mut parts: Vec<Part> = here.iter().map(|(_, part)| part.clone()).collect();
+                        let mut parts: Vec<Part> =
+                            here.iter().map(|(_, part)| part.clone()).collect();
                         let stays = vec![true; trace.events.len()];
                         let run = self.perform(&trace, stays, &mut parts)?;
                         let what = FoundWhat::Stuck(property);
