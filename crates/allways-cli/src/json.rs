@@ -26,6 +26,7 @@ struct OutcomeJson<'a> {
     joined_runs: Option<u64>,
     components: Option<String>,
     global_skeletons: Option<u64>,
+    inner_skeletons: Option<u64>,
     local_skeletons: Option<u64>,
     covered_traces: Option<Large>,
     /// Covered traces for each run.
@@ -288,6 +289,7 @@ pub(crate) fn outcome(
         joined_runs: statistics.joined_runs,
         components: statistics.components.clone(),
         global_skeletons: statistics.global_skeletons,
+        inner_skeletons: statistics.inner_skeletons,
         local_skeletons: statistics.local_skeletons,
         covered_traces: statistics.covered_traces.map(Large::from),
         reduction_ratio: statistics.reduction_ratio(),

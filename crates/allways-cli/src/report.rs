@@ -160,6 +160,11 @@ impl Report<'_> {
                 ("local traces", statistics.runs),
             ] {
                 row(what, grouped(number.unwrap_or_default()));
+                if let (true, Some(inner)) =
+                    (what == "global skeletons", statistics.inner_skeletons)
+                {
+                    row("inner skeletons", grouped(inner));
+                }
             }
             row("traces covered", large(covered));
             if let Some(ratio) = statistics.reduction_ratio() {

@@ -314,6 +314,8 @@ pub struct Statistics {
     pub components: Option<String>,
     /// Engine `dir`: distinct skeletons, that is what components can tell of the runs of the whole system.
     pub global_skeletons: Option<u64>,
+    /// Engine `dir`: skeletons within components that consist of components, on all levels, if there are such.
+    pub inner_skeletons: Option<u64>,
     /// Engine `dir`: distinct local skeletons of all components together, each of which was explored.
     pub local_skeletons: Option<u64>,
     /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.

@@ -9,7 +9,7 @@
 
 use super::interface::{Doing, Led, Parts};
 use super::nested::{Alone, ExploreAlone, Shared, Task};
-use super::partial::{Branch, Ends, Explored, Looks, Part};
+use super::partial::{Branch, Ends, Explored, Looks};
 use super::verdict::Verdicts;
 use crate::engine::budget::Budget;
 use crate::engine::dpor::run_of;
@@ -83,7 +83,7 @@ pub(super) struct Global<'a, M> {
     pub parts: &'a Parts,
     budget: &'a Budget,
     max_depth: usize,
-    start: usize,
+    pub start: usize,
     pub known: Vec<Known>,
     signatures: FxHashSet<u64>,
     /// The traces that have an event with this name.
@@ -464,20 +464,6 @@ impl<'a, M: Machine> Global<'a, M> {
             self.locals.get(&(component as u32, *local)).map_or(0, |local| local.traces)
         });
         traces.fold(1, u128::saturating_mul)
-    }
-
-    /// Performs what a component does, if nobody has.
-    pub fn keep(&mut self, part: &mut Part) -> Result<(), Error> {
-        if let Part::Run(doings) = part {
-            let doings = Rc::clone(doings);
-            let Ran::Whole(trace) = self.run(&doings, false)? else {
-                let what = "what a component should do comes out otherwise";
-                return Err(Error::Internal(what.to_owned()));
-            };
-            let stays = vec![true; trace.events.len()];
-            *part = Part::Kept(Rc::new(trace), stays.into());
-        }
-        Ok(())
     }
 }
 

@@ -134,6 +134,7 @@ fn search_machine<M: Machine>(
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),
+        inner_skeletons: is_nested.then_some(counts.inner_skeletons),
         local_skeletons: Some(if is_nested { counts.local_skeletons } else { locals as u64 }),
         covered_traces: Some(covered),
         handler_executions: costs.map(|costs| costs.handler_executions),

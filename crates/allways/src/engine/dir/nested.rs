@@ -1,7 +1,32 @@
-//! PLACEHOLDER
+//! Components of components: hierarchical dynamic interface reduction (section 6.1 of the paper), to any depth.
+//!
+//! With many components there are too many skeletons. So a component may consist of components, its *parts*, and the exploration of it by itself is the same engine once more: the
+//! [`Partial`] is the machine, its parts are the components, and the rest of the system is one more, which has one behaviour: it repeats its trace. What comes of it is what comes of any
+//! exploration of a component ([`Explored`]), so the level above cannot tell the difference. Below, *inner* is said of the parts, and *outer* of the component among its own kind. The paper says no more than that it
+//! can be done; the way is ours.
+//!
+//! Parts are explored as components of the whole machine, not of the `Partial`: what is wanted by the inner trace at hand is wanted by the outer one, since an inner skeleton has all that an outer one has. (What a step
+//! shows to another component, or takes from one, it also shows to the rest, or takes from it; and the past that inner names tell is all of it.) So there are no machines within machines, however deep
+//! the components. And what comes of a part depends on its inner local skeleton alone, so that it is kept ([`Shared`]) and serves for all the outer skeletons in which it is met: components of components cost no more
+//! local traces than their innermost parts would cost side by side, and far fewer compositions.
+//!
+//! **The border of two levels.** A step that the outer level does not want is no event of the inner traces, so a part meets it as an inner branch, in the midst of one of the ways in which the other parts may
+//! go. As such it is composed with all inner traces into which it fits. Only then it can be told whether it is wanted: what other parts have shown outside, and it comes after, is in its outer
+//! name. If it is not wanted, the run up to it is not carried on: it is an outer branch, and is noted there, with all that the parts have done before ([`Machine::refuses`]).
+//!
+//! **Why it is sound.** All runs are runs of the machine, those that are composed too.
+//!
+//! **Why it is complete.** What the engine's own proof asks of the exploration of a component is this: (a) each of its traces is counted, and seen in all its cuts; (b) whatever it could show that is not
+//! wanted after some of its traces is noted, or else the same process's step in a larger cut, which, once it is known, leaves less between; (c) so is each way in which it may stop. *The inner engine is complete for all that is wanted*, by the same proof: the
+//! rest of the system does not branch, and need not. What it does next is there as soon as what it waits for is there; inner traces go on as long as something wanted can happen; and where a part
+//! stops, only that is left out of the rest which comes after something left out. So all that the rest can do after the events of an inner skeleton is in it. (b) Let `t` be a step that is not wanted, possible after a trace `r` of wanted events. `r` is within
+//! some inner skeleton that is known. There the part of `t` meets it, or the same process's step in a larger cut, as an inner branch, for it can be in no inner trace. The branch is composed with that skeleton, and found to be unwanted, or else wanted: then a larger inner
+//! skeleton becomes known, as in the engine's proof. (a, c) A trace of the component in which nothing more can happen is, for one inner skeleton, a combination of local traces of all its parts that have shown all of theirs and have stopped; and all such combinations
+//! are traces. The outer names of the events are the same in all of them. So if these are all that the outer level wants, the combinations are counted, and otherwise the component may stop there. How the component looks in a cut of one of its traces is a combination
+//! of how its parts look after their interface events in a cut of an inner skeleton, and all these combinations can be had (see [`verdict`](super::verdict)).
 
 use super::global::{Counts, Global, Ran};
-use super::interface::{Doing, Parts};
+use super::interface::{Doing, Led, Parts};
 use super::partial::{Explored, Look, Part, Partial};
 use super::verdict::{Verdicts, count_up};
 use crate::engine::Found;
@@ -192,7 +217,7 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
             }
             let mut looks = std::mem::take(&mut self.global.looks[component]);
             for part in looks.values_mut().flat_map(|looks| looks.values_mut()) {
-                self.global.keep(part)?;
+                keep(self.global.machine.base(), self.global.parts, self.global.start, part)?;
             }
             self.global.looks[component] = looks;
             if !self.forbids_ends {
@@ -201,7 +226,7 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
             let mut locals = std::mem::take(&mut self.global.locals);
             let its = locals.iter_mut().filter(|((other, _), _)| *other as usize == component);
             for part in its.flat_map(|(_, local)| local.ends.values_mut()) {
-                self.global.keep(part)?;
+                keep(self.global.machine.base(), self.global.parts, self.global.start, part)?;
             }
             self.global.locals = locals;
         }
@@ -248,6 +273,9 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
                         todo.push(more);
                     }
                 }
+            }
+            if met.len().is_multiple_of(1 << 10) && self.global.is_over() {
+                return Ok(());
             }
             let key = own.iter().copied().chain([outer]).collect();
             if self.looked_at.insert(key) {
@@ -353,6 +381,25 @@ impl Way {
     fn any() -> Vec<Self> {
         vec![Way { look: Look::default(), withheld: false, part: None }]
     }
+}
+
+/// Performs what a component does, if nobody has. Of the whole machine: it may have been put together for another trace of the rest.
+pub(super) fn keep<M: Machine>(
+    machine: &mut M,
+    parts: &Parts,
+    start: usize,
+    part: &mut Part,
+) -> Result<(), Error> {
+    if let Part::Run(doings) = part {
+        let mut led = Led::new(machine, parts);
+        led.restart(start)?;
+        for doing in doings.iter() {
+            led.perform(doing.transition)?;
+        }
+        let stays = vec![true; led.doings.len()];
+        *part = Part::Kept(Rc::new(led.trace()), stays.into());
+    }
+    Ok(())
 }
 
 /// A run of what stays of a trace, with these parts in place of others.

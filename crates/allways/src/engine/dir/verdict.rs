@@ -9,6 +9,7 @@
 
 use super::global::{Global, Ran, own_name};
 use super::interface::Doing;
+use super::nested::keep;
 use super::partial::{Look, Part};
 use crate::engine::dpor::run_of;
 use crate::engine::goals::Sightings;
@@ -363,7 +364,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     ) -> Result<Run, Error> {
         let mut trace = Rc::clone(trace);
         for (component, part) in parts.iter_mut().enumerate() {
-            self.global.keep(part)?;
+            keep(&mut *self.global.machine, self.global.parts, self.global.start, part)?;
             let Part::Kept(other, other_stays) = part else { return Err(lost()) };
             let doings = trace.with(&stays, component as u32, other, other_stays);
             let ran = self.global.run(&doings.ok_or_else(lost)?, false)?;
