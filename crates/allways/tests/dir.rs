@@ -136,10 +136,6 @@ impl Node for Talker {
 
 fn talkers(pairs: usize) -> System<Talker> {
     let system = System::new((0..2 * pairs).map(|_| Talker::default()));
-    let all_told = |told: &[bool]| told.iter().skip(2).step_by(2).all(|told| *told);
-    let system = system.sometimes("all told", view(|node: &Talker| node.told), move |told| {
-        all_told(&told.iter().copied().collect::<Vec<_>>())
-    });
     (0..pairs).fold(system, |system, pair| system.call(2 * pair, ()))
 }
 
@@ -168,18 +164,25 @@ fn what_is_within_a_component_makes_no_skeletons_outside() {
         let each = talked(pairs, "each");
         let nested = talked(pairs, &paired(pairs));
         assert_eq!((each.covered_traces, nested.covered_traces), (dpor(pairs), dpor(pairs)));
-        assert_eq!(each.global_skeletons, Some(3_u64.pow(pairs as u32)));
-        assert_eq!(nested.global_skeletons, Some(0));
-        assert_eq!((nested.runs, each.runs), (Some(0), Some(0)));
+        // Each has one of three words to choose from, and one of three places to be told.
+        let all = 3_u64.pow(2 * pairs as u32 - 1);
+        assert_eq!((each.global_skeletons, nested.global_skeletons), (Some(all), Some(1)));
+        assert_eq!(
+            (each.inner_skeletons, nested.inner_skeletons),
+            (None, Some(9 * pairs as u64 - 6))
+        );
+        assert_eq!((each.runs, nested.runs), (Some(12 * pairs as u64 - 6), each.runs));
     }
 }
 
 #[test]
 fn forty_nodes_can_be_explored_in_pairs() {
     let nested = talked(20, &paired(20));
-    assert_eq!(nested.covered_traces, Some(0));
-    assert_eq!(nested.runs, Some(0));
+    assert_eq!(nested.covered_traces, Some(3_u128.pow(39)));
+    assert_eq!((nested.global_skeletons, nested.inner_skeletons), (Some(1), Some(174)));
+    assert_eq!(nested.runs, Some(234));
     let auto = talked(20, "auto");
-    assert_eq!(auto.components, None);
+    assert!(auto.global_skeletons < Some(10), "{auto:?}");
+    assert!(auto.components.is_some_and(|it| it.contains("(")));
     assert_eq!(auto.covered_traces, nested.covered_traces);
 }

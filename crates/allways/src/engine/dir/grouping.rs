@@ -77,13 +77,7 @@ fn observe<M: Machine>(machine: &mut M, members: usize, budget: &Budget) -> Resu
     Ok(traffic)
 }
 
-/// A component so far, and which members it has.
-struct Cluster {
-    component: Component,
-    members: Vec<usize>,
-}
-
-/// What two components have with each other.
+/// What two sets of members have with each other.
 fn between(traffic: &Traffic, one: &[usize], other: &[usize]) -> u64 {
     let pairs = one.iter().flat_map(|&a| other.iter().map(move |&b| traffic[a][b]));
     pairs.sum()
@@ -93,73 +87,78 @@ fn between(traffic: &Traffic, one: &[usize], other: &[usize]) -> u64 {
 fn group(traffic: &Traffic) -> Result<Vec<Component>, Error> {
     let members = traffic.len();
     let most = members.div_ceil(2);
-    let single =
-        |member| Ok(Cluster { component: Component::of(vec![member])?, members: vec![member] });
-    let mut all: Vec<Cluster> = (0..members).map(single).collect::<Result<_, Error>>()?;
     let everybody: Vec<usize> = (0..members).collect();
-    let outside = |members: &[usize]| {
-        between(traffic, members, &everybody) - between(traffic, members, members)
-    };
-    let is_close = |one: &Cluster, other: &Cluster| {
-        let both = between(traffic, &one.members, &other.members);
-        both > 0 && 2 * both >= outside(&one.members).max(outside(&other.members))
-    };
-    while let Some((one, other)) = closest(traffic, &all, 2, most, is_close) {
+    let outside =
+        |some: &[usize]| between(traffic, some, &everybody) - between(traffic, some, some);
+    let mut all: Vec<Vec<usize>> = (0..members).map(|member| vec![member]).collect();
+    while all.len() > 2 {
+        let is_close = |one: &Vec<usize>, other: &Vec<usize>| {
+            let both = between(traffic, one, other);
+            let is_much = 2 * both >= outside(one).max(outside(other));
+            both > 0 && is_much && one.len() + other.len() <= most
+        };
+        let Some((one, other)) = closest(traffic, &all, Vec::as_slice, is_close) else { break };
         let other = all.remove(other);
-        let members = [&all[one].members[..], &other.members].concat();
-        all[one] = Cluster { component: Component::of(members.clone())?, members };
+        all[one].extend(other);
     }
-    if members > ONE_LEVEL {
-        while let Some((one, other)) = closest(traffic, &all, A_LEVEL, most, |_, _| true) {
-            let other = all.remove(other);
-            let members = [&all[one].members[..], &other.members].concat();
-            let component = joined(&all[one].component, other.component)?;
-            all[one] = Cluster { component, members };
+    let all = all.into_iter().map(Component::of).collect::<Result<Vec<_>, _>>()?;
+    match members > ONE_LEVEL {
+        true => raise(traffic, all),
+        false => Ok(all),
+    }
+}
+
+/// Puts components into components, level by level, until there are few.
+fn raise(traffic: &Traffic, mut all: Vec<Component>) -> Result<Vec<Component>, Error> {
+    while all.len() > A_LEVEL {
+        let fewest = all.len().div_ceil(A_LEVEL).max(2);
+        // What goes together, with all its members.
+        let single = |it: Component| (it.members().to_vec(), vec![it]);
+        let mut groups: Vec<(Vec<usize>, Vec<Component>)> = all.into_iter().map(single).collect();
+        while groups.len() > fewest {
+            let fits = |one: &(_, Vec<Component>), other: &(_, Vec<Component>)| {
+                one.1.len() + other.1.len() <= A_LEVEL
+            };
+            let Some((one, other)) = closest(traffic, &groups, |it| &it.0[..], fits) else { break };
+            let (members, parts) = groups.remove(other);
+            groups[one].0.extend(members);
+            groups[one].1.extend(parts);
         }
+        let join = |(_, mut parts): (Vec<usize>, Vec<Component>)| match parts.len() {
+            1 => Ok(parts.remove(0)),
+            _ => Component::made_of(parts),
+        };
+        all = groups.into_iter().map(join).collect::<Result<_, Error>>()?;
     }
-    Ok(all.into_iter().map(|cluster| cluster.component).collect())
+    Ok(all)
 }
 
-/// A component of two; or, as long as there are few on its level, of what the first consists of and the second.
-fn joined(one: &Component, other: Component) -> Result<Component, Error> {
-    let is_open = (1..A_LEVEL).contains(&one.parts().len()) && other.parts().is_empty();
-    let mut parts = if is_open { one.parts().to_vec() } else { vec![one.clone()] };
-    parts.push(other);
-    Component::made_of(parts)
-}
-
-/// The two that have the most with each other, for their sizes, if there are more than so many, and they are not too large together.
-fn closest(
+/// The two that have the most with each other, for their sizes, of those that may be one. Of equals, the smallest, and the first of these.
+fn closest<T>(
     traffic: &Traffic,
-    all: &[Cluster],
-    fewest: usize,
-    most: usize,
-    may_be: impl Fn(&Cluster, &Cluster) -> bool,
+    all: &[T],
+    members: impl Fn(&T) -> &[usize],
+    may_be_one: impl Fn(&T, &T) -> bool,
 ) -> Option<(usize, usize)> {
-    if all.len() <= fewest {
-        return None;
-    }
-    let mut best: Option<(u64, u64, (usize, usize))> = None;
-    for other in 0..all.len() {
-        for one in 0..other {
-            let (a, b) = (&all[one], &all[other]);
-            if a.members.len() + b.members.len() > most || !may_be(a, b) {
+    let mut best: Option<(u128, u128, usize, (usize, usize))> = None;
+    for one in 0..all.len() {
+        for other in one + 1..all.len() {
+            if !may_be_one(&all[one], &all[other]) {
                 continue;
             }
-            let both = between(traffic, &a.members, &b.members);
-            let size = (a.members.len() * b.members.len()) as u64;
-            // More for its size; of equals, the first.
-            let is_better = |(most, its, place): (u64, u64, (usize, usize))| {
-                let (this, that) =
-                    (u128::from(both) * u128::from(its), u128::from(most) * u128::from(size));
-                this > that || this == that && (one, other) < place
+            let (a, b) = (members(&all[one]), members(&all[other]));
+            let both = u128::from(between(traffic, a, b));
+            let (pairs, size) = ((a.len() * b.len()) as u128, a.len() + b.len());
+            let is_better = |(most, its_pairs, its_size, _)| {
+                let (this, that): (u128, u128) = (both * its_pairs, most * pairs);
+                this > that || this == that && size < its_size
             };
             if best.is_none_or(is_better) {
-                best = Some((both, size, (one, other)));
+                best = Some((both, pairs, size, (one, other)));
             }
         }
     }
-    best.map(|(_, _, place)| place)
+    best.map(|(_, _, _, place)| place)
 }
 
 #[cfg(test)]
