@@ -3,9 +3,9 @@
 //! A few runs are performed, and for each two members it is counted how often an event of the one depends by itself on one of the other: it takes what that gave, or touches what
 //! that touched. These would be interface events if the two were apart. Two are put together if that is at least half of what each of them has with anybody: then
 //! each shows the others less than half of what it showed before, and what the two may do by themselves is all that there is more to explore. Of several such pairs, the one with the most for its size
-//! comes first. No component gets more than half of all members, so there are at least two; and what belongs to no member, such as a network that is cut, is never part of one.
+//! comes first. None that is put together so gets more than half of all members, so there are at least two; and what belongs to no member, such as a network that is cut, is never part of one.
 //!
-//! Where many components are left, skeletons are what there is too much of. So components are put into components, a few on each level, again those together that exchange the most. Nothing
+//! Where many components are left, skeletons are what there is too much of. So components are put into components, at most three on each level, again those together that exchange the most. (How many members each then has is not evened out.) Nothing
 //! is lost by that: the innermost ones are explored by themselves as before.
 //!
 //! Whatever comes out, the search is complete: only its cost depends on it. The same system always gets the same components.
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(grouped(4, &[(0, 3, 9), (1, 2, 7), (0, 1, 2)]), "0,3/1,2");
         // Not more than half of all.
         let five = [(0, 1, 9), (1, 2, 9), (2, 3, 9), (3, 4, 1)];
-        assert_eq!(grouped(5, &five), "0-2/3,4");
+        assert_eq!(grouped(5, &five), "0,1/2,3/4");
     }
 
     #[test]
@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(text, "0-3/4-7");
         // Each with each.
         let clique: Vec<_> = (0..9).flat_map(|b| (0..b).map(move |a| (a, b, 4))).collect();
-        assert_eq!(grouped(9, &clique), "((0/1/2)/3)/((4/5/6)/7)/8");
+        assert_eq!(grouped(9, &clique), "((0/1/8)/(6/7))/((2/3)/(4/5))");
         let wheel: Vec<_> = (1..9).map(|it| (0, it, 4)).collect();
-        assert_eq!(grouped(9, &wheel), "((0/1/2)/3)/((4/5/6)/7)/8");
+        assert_eq!(grouped(9, &wheel), "((0/1/2)/(3/4)/(5/6))/(7/8)");
     }
 }
