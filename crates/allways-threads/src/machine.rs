@@ -353,8 +353,9 @@ impl Machine for Threads {
     }
 
     fn divide(&mut self) -> Result<(), Error> {
-        self.runtime.population.names.divide();
-        if self.runtime.processes() > 1 {
+        let is_single = self.runtime.processes() == 1;
+        self.runtime.population.names.divide(is_single);
+        if !is_single {
             return Ok(());
         }
         // Which threads there are is known from a run.
@@ -430,6 +431,14 @@ impl Machine for Threads {
 
     fn is_stale(&mut self) -> bool {
         self.runtime.population.names.take_stale()
+    }
+
+    fn learnt(&self) -> u64 {
+        self.runtime.population.names.learnt()
+    }
+
+    fn lessons(&self, from: usize, into: &mut Vec<Vec<u64>>) {
+        self.runtime.population.names.lessons(from, into);
     }
 
     fn key(&mut self, into: &mut Vec<u32>) {

@@ -2,6 +2,7 @@
 
 use crate::machine::Threads;
 use crate::runtime::Main;
+use crate::runtime::log::{digest, mix};
 use crate::runtime::names::Register;
 use crate::runtime::network::Conditions;
 use allways::machine::{self, Machines};
@@ -387,6 +388,26 @@ impl Machines for Program {
 
     fn components(&self) -> Components {
         self.components.clone()
+    }
+
+    fn identity(&self) -> Option<u64> {
+        let Conditions { short_reads, lost_datagrams, binds_first } = self.conditions;
+        let mut identity = mix(u64::from(short_reads) << 32 | u64::from(lost_datagrams));
+        let switches = [binds_first, self.is_plain, self.ends_within.is_some()];
+        let switches = switches.map(u64::from).into_iter();
+        let numbers = [self.stack_size as u64, self.ends_within.unwrap_or(0)];
+        let mains = self
+            .mains
+            .iter()
+            .flat_map(|main| [digest(main.name.as_bytes()), u64::from(main.serves)]);
+        for number in switches.chain(numbers).chain(mains) {
+            identity = mix(identity ^ number);
+        }
+        Some(identity)
+    }
+
+    fn learn(&self, lesson: &[u64]) -> bool {
+        self.register.learn(lesson)
     }
 }
 

@@ -4,6 +4,7 @@
 //! it on the same object, and an event that takes something knows the event by which that was given
 //! back. So the present and a cut of the past are asked the same questions, by the same [rules](super::rules).
 
+use super::names::Names;
 use super::op::{NONE, Op};
 use allways::machine::{Footprint, Footprints};
 
@@ -66,8 +67,8 @@ impl Signs {
         self.objects.clear();
     }
 
-    /// Adds an event, with what stands for all that it needs.
-    fn push(&mut self, entry: &Entry, needs: u64, footprints: &Footprints) {
+    /// Adds an event of a thread with this key, with what stands for all that it needs.
+    fn push(&mut self, entry: &Entry, key: u64, needs: u64, footprints: &Footprints) {
         let (thread, footprint) = (entry.thread as usize, entry.footprint);
         let (reads, writes) = (footprints.reads(footprint), footprints.writes(footprint));
         if self.threads.len() <= thread {
@@ -85,7 +86,7 @@ impl Signs {
             let (written, read) = self.objects[object as usize];
             past = past.wrapping_add(mix(written)).wrapping_add(read);
         }
-        let own = u64::from(entry.thread) << 32 | u64::from(entry.alternative);
+        let own = mix(key ^ mix(u64::from(entry.alternative)));
         let sign = mix(past ^ mix(own));
         for &object in reads {
             let read = &mut self.objects[object as usize].1;
@@ -175,8 +176,8 @@ impl Log {
         &self.more[entry.released_more.0 as usize..entry.released_more.1 as usize]
     }
 
-    /// A number that stands for an event and all that happens before it: the same in all runs of which that is a part.
-    pub fn sign(&mut self, event: u32, footprints: &Footprints) -> u64 {
+    /// A number that stands for an event and all that happens before it: the same in all runs of which that is a part, in whatever process.
+    pub fn sign(&mut self, event: u32, footprints: &Footprints, names: &Names) -> u64 {
         while self.signs.events.len() <= event as usize {
             let at = self.signs.events.len();
             let entry = &self.entries[at];
@@ -184,7 +185,7 @@ impl Log {
                 self.needs(at).iter().map(|&needed| mix(self.signs.events[needed as usize]));
             // In which order they come makes no difference.
             let needs = needs.fold(0, u64::wrapping_add);
-            self.signs.push(entry, needs, footprints);
+            self.signs.push(entry, names.thread_key(entry.thread), needs, footprints);
         }
         self.signs.events[event as usize]
     }

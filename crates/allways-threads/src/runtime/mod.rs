@@ -18,6 +18,7 @@ mod ending;
 pub(crate) mod fiber;
 pub(crate) mod gate;
 mod lead;
+mod lessons;
 pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod network;
@@ -254,9 +255,10 @@ impl Runtime {
 
     /// A number that stands for all that has happened to the thread that runs.
     pub fn past(&mut self) -> u64 {
-        let mut past = u64::from(self.running);
+        let names = &self.population.names;
+        let mut past = names.thread_key(self.running);
         for event in self.frontier(self.running) {
-            let sign = self.log.sign(event, &self.touching.footprints);
+            let sign = self.log.sign(event, &self.touching.footprints, names);
             past = past.wrapping_add(log::mix(sign));
         }
         past

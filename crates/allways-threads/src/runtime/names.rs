@@ -5,6 +5,7 @@
 //! the first time, and keeps it for the whole exploration. Several explore at the same time, each with a copy of what it has met;
 //! new numbers are given out under one lock.
 
+use super::lessons::{Journal, Learnt, Lineage, from_here};
 use super::log::mix;
 use super::op::NONE;
 use super::parted::{Descent, Origin, Origins, Parted, Touching};
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An object that stands for a thread.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Own {
     /// What it waits for when it parks.
     Token,
@@ -36,11 +37,11 @@ pub(crate) enum Site {
 }
 
 impl Site {
-    /// A number that stands for it. Those of statics are others in another process of the operating system.
+    /// A number that stands for it, wherever the program is in memory.
     fn key(self) -> u64 {
         let at = |text: &[u8]| crate::runtime::log::digest(text);
         match self {
-            Site::Static(place) => mix(place as u64),
+            Site::Static(place) => mix(from_here(place)),
             Site::Address { datagrams, at: address } => {
                 mix(at(address.to_string().as_bytes()) ^ u64::from(datagrams))
             }
@@ -70,8 +71,15 @@ pub(crate) struct Register {
     known: Mutex<Known>,
     /// How often something was learnt that changes what is independent.
     pub(super) lessons: AtomicU64,
-    /// After what has happened to it a thread was found to be where it was, or not to be.
-    rounds: Mutex<BTreeMap<u64, bool>>,
+    rounds: Mutex<Rounds>,
+}
+
+/// After what has happened to it a thread was found to be where it was, or not to be.
+#[derive(Default)]
+struct Rounds {
+    known: BTreeMap<u64, bool>,
+    /// Whether they are in the journal: nobody needs them there unless the program is divided.
+    are_told: bool,
 }
 
 /// So many of these are kept.
@@ -84,39 +92,163 @@ pub(super) struct Known {
     /// For each thread, the objects that it makes.
     objects: Vec<Vec<u32>>,
     /// For each thread, what stands for itself.
-    own: Vec<[u32; 2]>,
+    pub(super) own: Vec<[u32; 2]>,
     /// For each object, its parts.
     parts: Vec<Vec<u32>>,
     /// Objects that have a place of their own.
-    placed: BTreeMap<Site, u32>,
+    pub(super) placed: BTreeMap<Site, u32>,
     roots: Vec<u32>,
     /// What stands for all lazy values, if they do not stay in one place.
-    lazies: Option<u32>,
+    pub(super) lazies: Option<u32>,
     /// For each object, whether somebody tries to take it, or to hand something over through it.
-    tried: Vec<bool>,
+    pub(super) tried: Vec<bool>,
     /// For each thread, whether somebody asks if it has ended.
-    watched: Vec<bool>,
+    pub(super) watched: Vec<bool>,
+    /// For each thread, whether it is known to be the first of a group of its own.
+    pub(super) spawned: Vec<bool>,
     pub(super) origins: Origins,
+    /// For each thread and for each object, what it comes from.
+    pub(super) descents: Vec<Origin>,
+    pub(super) lineages: Vec<Lineage>,
     pub(super) touching: Touching,
+    pub(super) journal: Journal,
 }
 
 impl Known {
     fn new_thread(&mut self, origin: Origin) -> u32 {
         let key = self.origins.add_thread(origin);
+        let thread = self.children.len() as u32;
+        self.descents.push(origin);
         self.children.push(Vec::new());
         self.objects.push(Vec::new());
-        let own = [0, 1].map(|which| self.new_object(mix(key ^ mix(OWN + which))));
+        let own = [Own::Token, Own::End].map(|own| {
+            let key = mix(key ^ mix(OWN + own as u64));
+            self.new_object(key, Lineage::Own(thread, own))
+        });
         self.own.push(own);
         self.watched.push(false);
-        self.children.len() as u32 - 1
+        self.spawned.push(false);
+        thread
     }
 
-    fn new_object(&mut self, key: u64) -> u32 {
+    fn new_object(&mut self, key: u64, lineage: Lineage) -> u32 {
         self.origins.wholes.push(self.origins.objects.len() as u32);
         self.origins.objects.push(key);
+        self.lineages.push(lineage);
         self.parts.push(Vec::new());
         self.tried.push(false);
         self.parts.len() as u32 - 1
+    }
+
+    /// The main thread of a process.
+    pub(super) fn root(&mut self, process: usize) -> u32 {
+        while self.roots.len() <= process {
+            let process = self.roots.len() as u32;
+            let thread = self.new_thread(Origin { parent: NONE, index: process });
+            self.roots.push(thread);
+        }
+        self.roots[process]
+    }
+
+    /// The so manieth child of a thread.
+    pub(super) fn child(&mut self, parent: u32, index: u32) -> u32 {
+        while self.children[parent as usize].len() <= index as usize {
+            let index = self.children[parent as usize].len() as u32;
+            let thread = self.new_thread(Origin { parent, index });
+            self.children[parent as usize].push(thread);
+        }
+        self.children[parent as usize][index as usize]
+    }
+
+    /// The so manieth object that a thread makes.
+    pub(super) fn object(&mut self, maker: u32, index: u32) -> u32 {
+        while self.objects[maker as usize].len() <= index as usize {
+            let index = self.objects[maker as usize].len() as u32;
+            let key = self.origins.threads[maker as usize].key;
+            let key = mix(key ^ mix(MADE + u64::from(index)));
+            let object = self.new_object(key, Lineage::Made(maker, index));
+            self.objects[maker as usize].push(object);
+        }
+        self.objects[maker as usize][index as usize]
+    }
+
+    /// A part of an object.
+    pub(super) fn part(&mut self, object: u32, part: u64) -> u32 {
+        while self.parts[object as usize].len() as u64 <= part {
+            let index = self.parts[object as usize].len() as u32;
+            let key = self.origins.objects[object as usize];
+            let key = mix(key ^ mix(PART + u64::from(index)));
+            let new = self.new_object(key, Lineage::Part(object, index));
+            self.origins.wholes[new as usize] = self.origins.wholes[object as usize];
+            self.parts[object as usize].push(new);
+        }
+        self.parts[object as usize][part as usize]
+    }
+
+    /// The object at a place that is the same in all runs.
+    pub(super) fn placed(&mut self, site: Site) -> u32 {
+        match self.placed.get(&site) {
+            Some(&object) => object,
+            None => {
+                let object = self.new_object(mix(PLACED ^ site.key()), Lineage::Placed);
+                self.placed.insert(site, object);
+                object
+            }
+        }
+    }
+
+    /// Makes what stands for all lazy values. Says whether it was not there.
+    pub(super) fn make_lazies(&mut self) -> bool {
+        let is_new = self.lazies.is_none();
+        if is_new {
+            self.lazies = Some(self.new_object(mix(PLACED), Lineage::Lazies));
+        }
+        is_new
+    }
+
+    /// Learns which threads of the only process are groups of their own: those that its main thread spawns. Says how many of these were not known.
+    fn learn_groups(&mut self) -> u64 {
+        let Some(&root) = self.roots.first() else { return 0 };
+        let all = self.children[root as usize].clone();
+        let is_new = |&thread: &u32| !self.spawned[thread as usize];
+        let new: Vec<u32> = all.into_iter().filter(is_new).collect();
+        new.into_iter().map(|thread| u64::from(self.learn(Learnt::Spawned(thread)))).sum()
+    }
+}
+
+impl Register {
+    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+        // Nobody panics while it is locked.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rounds(&self) -> MutexGuard<'_, Rounds> {
+        self.rounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether a thread goes round after what has happened to it. Whoever found out first is right. From the first that is to be told on, all are.
+    pub(super) fn add_round(&self, past: u64, goes_round: bool, is_told: bool) {
+        let mut rounds = self.rounds();
+        if is_told {
+            self.tell_rounds(&mut rounds);
+        }
+        if rounds.known.len() < MOST_ROUNDS && !rounds.known.contains_key(&past) {
+            rounds.known.insert(past, goes_round);
+            if rounds.are_told {
+                // Before the lock is given back, so before anybody makes use of it.
+                self.known().learn(Learnt::Round(past, goes_round));
+            }
+        }
+    }
+
+    /// From now on they are in the journal.
+    fn tell_rounds(&self, rounds: &mut Rounds) {
+        if !std::mem::replace(&mut rounds.are_told, true) {
+            let mut known = self.known();
+            for (&past, &goes_round) in &rounds.known {
+                known.learn(Learnt::Round(past, goes_round));
+            }
+        }
     }
 }
 
@@ -142,6 +274,10 @@ pub(crate) struct Names {
     pub(super) parted: Option<Parted>,
     /// Whether making another socket for the same stream is an event.
     copies: bool,
+    /// What stands for all that it has learnt.
+    learnt: u64,
+    /// Whether the threads of a single process are divided.
+    is_single: bool,
 }
 
 /// What is known at a place of a table of tables.
@@ -179,14 +315,31 @@ impl Names {
             origins: Origins::default(),
             parted: None,
             copies: false,
+            learnt: 0,
+            is_single: false,
         };
         names.learn();
         names
     }
 
     pub(super) fn register(&self) -> MutexGuard<'_, Known> {
-        // Nobody panics while it is locked.
-        self.register.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.register.known()
+    }
+
+    /// From now on, who touches what is of interest; and which threads there are, if they are all of one process.
+    pub fn divide(&mut self, is_single: bool) {
+        self.parted = Some(Parted::default());
+        self.is_single = is_single;
+        let groups = if is_single { self.register().learn_groups() } else { 0 };
+        self.register.lessons.fetch_add(groups, SeqCst);
+        self.register.tell_rounds(&mut self.register.rounds());
+        self.learn();
+        self.learn_origins();
+    }
+
+    /// What stands for all that it goes by of what was learnt: see [`lessons`](super::lessons).
+    pub fn learnt(&self) -> u64 {
+        self.learnt
     }
 
     /// Takes over what others have learnt.
@@ -195,22 +348,16 @@ impl Names {
         let known = self.register();
         let (tried, watched, lazies) = (known.tried.clone(), known.watched.clone(), known.lazies);
         let parted = self.parted.is_some().then(|| known.touching.parted());
+        let learnt = known.journal.key;
         drop(known);
-        self.parted = parted;
+        (self.parted, self.learnt) = (parted, learnt);
         (self.tried, self.watched, self.lessons) = (tried, watched, lessons);
         self.lazies = lazies;
     }
 
     /// The main thread of a process.
     pub fn root(&mut self, process: usize) -> u32 {
-        let mut known = self.register();
-        while known.roots.len() <= process {
-            let process = known.roots.len() as u32;
-            let thread = known.new_thread(Origin { parent: NONE, index: process });
-            known.roots.push(thread);
-        }
-        let root = known.roots[process];
-        drop(known);
+        let root = self.register().root(process);
         if self.known_descent(root).is_none() {
             self.learn_origins();
         }
@@ -223,16 +370,11 @@ impl Names {
             return child;
         }
         let mut known = self.register();
-        while known.children[parent as usize].len() <= index as usize {
-            let index = known.children[parent as usize].len() as u32;
-            let thread = known.new_thread(Origin { parent, index });
-            known.children[parent as usize].push(thread);
-            // It may be a group of its own.
-            let is_group = self.parted.is_some() && known.roots == [parent];
-            self.register.lessons.fetch_add(u64::from(is_group), SeqCst);
-        }
-        let child = known.children[parent as usize][index as usize];
+        let child = known.child(parent, index);
+        // It may be a group of its own.
+        let groups = if self.is_single { known.learn_groups() } else { 0 };
         drop(known);
+        self.register.lessons.fetch_add(groups, SeqCst);
         self.learn_origins();
         note(&mut self.children, parent, index as usize, child);
         child
@@ -249,15 +391,7 @@ impl Names {
 
     #[cold]
     fn new_object(&mut self, maker: u32, index: u32) -> u32 {
-        let mut known = self.register();
-        while known.objects[maker as usize].len() <= index as usize {
-            let index = known.objects[maker as usize].len() as u64;
-            let key = known.origins.threads[maker as usize].key;
-            let object = known.new_object(mix(key ^ mix(MADE + index)));
-            known.objects[maker as usize].push(object);
-        }
-        let object = known.objects[maker as usize][index as usize];
-        drop(known);
+        let object = self.register().object(maker, index);
         note(&mut self.objects, maker, index as usize, object);
         object
     }
@@ -273,16 +407,7 @@ impl Names {
 
     #[cold]
     fn new_part(&mut self, object: u32, part: u64) -> u32 {
-        let mut known = self.register();
-        while known.parts[object as usize].len() as u64 <= part {
-            let index = known.parts[object as usize].len() as u64;
-            let key = known.origins.objects[object as usize];
-            let new = known.new_object(mix(key ^ mix(PART + index)));
-            known.origins.wholes[new as usize] = known.origins.wholes[object as usize];
-            known.parts[object as usize].push(new);
-        }
-        let number = known.parts[object as usize][part as usize];
-        drop(known);
+        let number = self.register().part(object, part);
         if self.is_divided() {
             self.learn_origins();
         }
@@ -304,16 +429,7 @@ impl Names {
         if let Some(&object) = self.placed.get(&site) {
             return object;
         }
-        let mut known = self.register();
-        let object = match known.placed.get(&site) {
-            Some(&object) => object,
-            None => {
-                let object = known.new_object(mix(PLACED ^ site.key()));
-                known.placed.insert(site, object);
-                object
-            }
-        };
-        drop(known);
+        let object = self.register().placed(site);
         self.placed.insert(site, object);
         object
     }
@@ -326,28 +442,21 @@ impl Names {
     /// A lazy value does not outlive its run: where it is says nothing in another run.
     pub fn move_lazies(&mut self) {
         if self.lazies.is_none() {
-            let mut known = self.register();
-            if known.lazies.is_none() {
-                known.lazies = Some(known.new_object(mix(PLACED)));
-                self.register.lessons.fetch_add(1, SeqCst);
-            }
+            self.tell(Learnt::Lazies);
         }
     }
 
     /// Whether a thread goes round, after what has happened to it, if that is known.
     pub fn known_round(&self, past: u64) -> Option<bool> {
-        // Nobody panics while it is locked.
-        let rounds = self.register.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        let rounds = self.register.rounds();
         // Whoever cannot be told apart from others is taken to go on.
-        rounds.get(&past).copied().or((rounds.len() >= MOST_ROUNDS).then_some(false))
+        let known = rounds.known.get(&past).copied();
+        known.or((rounds.known.len() >= MOST_ROUNDS).then_some(false))
     }
 
-    /// Notes it. Whoever found out first is right.
+    /// Notes it.
     pub fn add_round(&self, past: u64, goes_round: bool) {
-        let mut rounds = self.register.rounds.lock().unwrap_or_else(PoisonError::into_inner);
-        if rounds.len() < MOST_ROUNDS {
-            rounds.entry(past).or_insert(goes_round);
-        }
+        self.register.add_round(past, goes_round, false);
     }
 
     /// How manieth child of its parent a thread is.
@@ -364,8 +473,7 @@ impl Names {
     /// Somebody asks if a thread has ended.
     pub fn watch(&mut self, thread: u32) {
         if !self.is_watched(thread) {
-            let was = std::mem::replace(&mut self.register().watched[thread as usize], true);
-            self.register.lessons.fetch_add(u64::from(!was), SeqCst);
+            self.tell(Learnt::Watched(thread));
         }
     }
 
@@ -377,8 +485,7 @@ impl Names {
     /// Somebody tries to take a mutex, or to hand over a message through a channel.
     pub fn try_to_take(&mut self, object: u32) {
         if !self.is_tried(object) {
-            let was = std::mem::replace(&mut self.register().tried[object as usize], true);
-            self.register.lessons.fetch_add(u64::from(!was), SeqCst);
+            self.tell(Learnt::Tried(object));
         }
     }
 

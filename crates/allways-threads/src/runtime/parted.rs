@@ -13,7 +13,8 @@
 //! their sockets. How many these are has to be told, too, so making another one for the same stream is an event.
 
 use super::Runtime;
-use super::log::{Cut, mix};
+use super::lessons::Learnt;
+use super::log::{Cut, digest, mix};
 use super::names::Names;
 use super::network::Called;
 use super::op::{Kind, NONE, Op};
@@ -26,7 +27,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// There are no more groups.
-const MOST_GROUPS: u32 = 128;
+pub(super) const MOST_GROUPS: u32 = 128;
 
 /// Where a thread comes from: how manieth it is of its parent, or of all processes.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +82,7 @@ pub(super) struct Touching {
 
 /// What an object is: what it is called, and which processes it is between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Thing(u64);
+pub(super) struct Thing(pub u64);
 
 /// What is kept of an object that is this.
 fn of_thing<T: Clone + Default>(
@@ -112,6 +113,24 @@ fn sharers([writers, readers]: [u128; 2]) -> u128 {
 }
 
 impl Touching {
+    /// A group touches an object that is this. `None` if that is known; otherwise who shared it before, and who does now.
+    pub fn touch(
+        &mut self,
+        (object, thing): (u32, Thing),
+        group: u32,
+        writes: bool,
+    ) -> Option<[u128; 2]> {
+        let touched = of_thing(&mut self.objects, object, thing);
+        let before = *touched;
+        touched[usize::from(!writes)] |= 1 << group;
+        (*touched != before).then(|| [sharers(before), sharers(*touched)])
+    }
+
+    /// Somebody has looked into a place of a channel before there was something. Says whether that is new.
+    pub fn poll(&mut self, channel: u32) -> bool {
+        !std::mem::replace(slot(&mut self.polled, channel), true)
+    }
+
     /// What is known, for one who explores.
     pub fn parted(&self) -> Parted {
         let groups = |&(thing, touched): &(Thing, [u128; 2])| {
@@ -135,13 +154,6 @@ pub(super) struct Parted {
 }
 
 impl Names {
-    /// From now on, who touches what is of interest.
-    pub fn divide(&mut self) {
-        let parted = self.register().touching.parted();
-        self.parted = Some(parted);
-        self.learn_origins();
-    }
-
     pub fn is_divided(&self) -> bool {
         self.parted.is_some()
     }
@@ -162,10 +174,7 @@ impl Names {
     /// Somebody has looked into a place of a channel before there was something.
     fn poll(&mut self, channel: u32) {
         if !self.is_polled(channel) {
-            let mut known = self.register();
-            let was = std::mem::replace(slot(&mut known.touching.polled, channel), true);
-            drop(known);
-            self.register.lessons.fetch_add(u64::from(!was), SeqCst);
+            self.tell(Learnt::Polled(channel));
         }
     }
 
@@ -179,17 +188,13 @@ impl Names {
         }
         noted[how] |= bit;
         let mut known = self.register();
-        let touched = of_thing(&mut known.touching.objects, object, thing);
-        let before = sharers(*touched);
-        touched[how] |= bit;
-        let now = sharers(*touched);
-        drop(known);
-        if before != now {
-            self.register.lessons.fetch_add(1, SeqCst);
-            if takes {
-                self.try_to_take(object);
-            }
+        let mut lessons = known.learn(Learnt::Touched { object, thing, group, writes });
+        if lessons && takes {
+            // Both are known at once: whoever knows that it is shared knows that giving it back is a step.
+            lessons |= known.learn(Learnt::Tried(object));
         }
+        drop(known);
+        self.register.lessons.fetch_add(u64::from(lessons), SeqCst);
     }
 
     /// Takes over the numbers that stand for threads and objects in all checks.
@@ -257,7 +262,7 @@ impl Runtime {
                 mix(end(ends[0]) ^ mix(end(ends[1])))
             }
         };
-        Thing(mix(called ^ mix(made.what.as_ptr() as u64)))
+        Thing(mix(called ^ digest(made.what.as_bytes())))
     }
 
     /// The groups that share an object, if any do.
@@ -432,7 +437,7 @@ impl Runtime {
             }
             let key = self.population.names.thread_key(thread);
             if let Some((_, text)) = words::waiting(self, thread) {
-                all = all.wrapping_add(mix(key ^ super::log::digest(text.as_bytes())) | 1);
+                all = all.wrapping_add(mix(key ^ digest(text.as_bytes())) | 1);
             } else if words::is_leaked(self, thread) {
                 all = all.wrapping_add(mix(key) | 1);
             }

@@ -90,6 +90,11 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(text).ok()
     }
 
+    /// What was not read yet.
+    pub fn rest(&self) -> &'b [u8] {
+        self.rest
+    }
+
     /// Whether everything was read.
     pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()

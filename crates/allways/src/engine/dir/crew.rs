@@ -108,7 +108,7 @@ impl<'l> Crew<'l> {
         if let Some(log) = self.log
             && let Some(kept) = done.kept(task.component, machine)
         {
-            log.keep(task.key(), &kept)?;
+            log.keep(task.key(), &kept, machine)?;
         }
         Ok(done)
     }

@@ -64,6 +64,15 @@ pub(super) fn fingerprint<N: Node>(
     Ok(hasher.finish())
 }
 
+/// The program as a whole, and what machines say that they stand for.
+pub(super) fn of_machines(identity: u64, title: &str) -> u64 {
+    let mut hasher = ContentHasher::new(0x7468_7265);
+    program().hash(&mut hasher);
+    title.hash(&mut hasher);
+    identity.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The executable file that runs; nothing if it cannot be read. It may be large, so it is read once.
 fn program() -> Option<u64> {
     static PROGRAM: OnceLock<Option<u64>> = OnceLock::new();

@@ -3,7 +3,16 @@
 //! The global explorer is deterministic, and all that takes long is in its [tasks](super::task). So the log has what came of each task, written when it came, and nothing else. A check that goes on
 //! repeats what the global explorer does, and takes from the log what came of a task wherever the log has it.
 //!
-//! **The file** begins with [`MAGIC`] and a header: the version of the format, what the log is of, and a fingerprint of that. Then come records, one for each task. Header and records are
+//! **What was learnt.** Who touches what may have to be learnt from runs ([`Machine::lessons`]), and what is learnt may change what components are explored by; then all is explored again. So there are records of two
+//! kinds. A *lesson* is something that was learnt, for good: lessons add up, in whatever order. What came of a *task* is kept with [what](Machine::learnt) the machine went by that performed it, and is taken
+//! only by a check that goes by the same: nothing has to be struck out of the log when something is learnt. When a log is opened, all its lessons are learnt before anything is explored.
+//!
+//! Why that is right: a task is a function of the trace, of what is gone by, and of nothing else. It remains that what was *seen* in its runs counts, though nobody performs them again. That a first component
+//! touches an object changes nothing; that a second one does makes it shared, and who does not know of the first does not notice. Therefore, before the record of a task is written, all lessons are that are not yet in the file, under one lock:
+//! those of the task's own runs are among them, since machines tell what they see before they go on. A file is read from its beginning to the first record that is not whole, so whoever reads what came of
+//! a task has read what was seen in it. What the global explorer sees itself is seen again, since all that it does is done again.
+//!
+//! **The file** begins with [`MAGIC`] and a header: the version of the format, what the log is of, and a fingerprint of that. Then come records. Header and records are
 //! a length, a checksum and so many bytes each, written with one call: if the process is killed, the bytes are in the file or the last record is torn. Where a record is not whole, or is not what its
 //! checksum says, the file is cut off, and written on from there: what is lost is performed again. (Bytes are handed to the operating system, not forced to the disk. After a power failure less may be there, and that
 //! is all.)
@@ -14,20 +23,26 @@
 
 use super::codec::{Reader, Writer};
 use super::task::{Kept, TaskKey};
+use crate::engine::machine::Machine;
 use crate::error::Error;
 use crate::space::hash::ContentHasher;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::Hasher;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a log begins with.
 const MAGIC: &[u8; 16] = b"allways dir log\n";
 
 /// The version of what comes after it.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+
+/// What a record begins with, by its kind.
+const LESSONS: u64 = 0;
+const TASK: u64 = 1;
 
 /// The bytes of a record before its content: its length and its checksum.
 const HEAD: usize = 12;
@@ -47,14 +62,64 @@ pub(super) struct Header {
 /// See the module.
 pub(super) struct Log {
     path: PathBuf,
+    /// What a task has to go by to be taken or kept.
+    gone_by: AtomicU64,
     inside: Mutex<Inside>,
 }
 
 struct Inside {
     file: File,
     end: u64,
-    /// For each task that was done in another process, where its record is.
-    known: FxHashMap<TaskKey, (u64, u32)>,
+    /// For each task that was done in another process, and what it went by, where its record is.
+    known: FxHashMap<(u64, TaskKey), (u64, u32)>,
+    /// What was learnt in other processes, as long as it may have to be told from what was learnt in this one.
+    lessons: Vec<Vec<u64>>,
+    /// How many lessons of this process are in the file.
+    told: usize,
+}
+
+/// What a record says.
+enum Content {
+    Lessons(Vec<Vec<u64>>),
+    Task(u64, TaskKey, Kept),
+}
+
+impl Content {
+    /// `None` if it says nothing of the kind.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        match reader.number()? {
+            LESSONS => {
+                let lessons = reader.list(|reader| reader.list(Reader::number))?;
+                reader.is_at_end().then_some(Content::Lessons(lessons))
+            }
+            TASK => {
+                let gone_by = reader.word()?;
+                let (task, kept) = Kept::from_bytes(reader.rest())?;
+                Some(Content::Task(gone_by, task, kept))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn lessons_record(lessons: &[Vec<u64>]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.number(LESSONS);
+    writer.count(lessons.len());
+    for lesson in lessons {
+        writer.count(lesson.len());
+        lesson.iter().for_each(|&number| writer.number(number));
+    }
+    record(&writer.bytes)
+}
+
+fn task_record(gone_by: u64, task: TaskKey, kept: &Kept) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.number(TASK);
+    writer.word(gone_by);
+    writer.bytes.extend(kept.to_bytes(task));
+    record(&writer.bytes)
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -116,28 +181,73 @@ impl Log {
             file.rewind().map_err(|error| fails("read", error))?;
             return Err(Error::Log(why_not(&mut file, path, header)));
         }
-        let mut inside = Inside { file, end: begin.len() as u64, known: FxHashMap::default() };
+        let mut inside = Inside {
+            file,
+            end: begin.len() as u64,
+            known: FxHashMap::default(),
+            lessons: Vec::new(),
+            told: 0,
+        };
         inside.read_all().map_err(|error| fails("read", error))?;
         inside.file.set_len(inside.end).map_err(|error| fails("written", error))?;
-        Ok(Log { path: path.to_owned(), inside: Mutex::new(inside) })
+        Ok(Log { path: path.to_owned(), gone_by: AtomicU64::new(0), inside: Mutex::new(inside) })
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes down what came of a task.
-    pub fn keep(&self, task: TaskKey, kept: &Kept) -> Result<(), Error> {
-        let bytes = record(&kept.to_bytes(task));
-        if bytes.len() > MAX_RECORD as usize {
+    /// Has everything learnt that was learnt in other processes. `learn` says whether something is a lesson.
+    pub fn teach(&self, learn: impl Fn(&[u64]) -> bool) -> Result<(), Error> {
+        match self.inside().lessons.iter().all(|lesson| learn(lesson)) {
+            true => Ok(()),
+            false => Err(Error::Log(format!(
+                "the log {} says that something was learnt which cannot be learnt of this program: begin a new one, with another name",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// From now on, tasks are performed that go by this. Nobody performs any just now.
+    pub fn go_by(&self, learnt: u64) {
+        self.gone_by.store(learnt, Relaxed);
+    }
+
+    fn gone_by(&self) -> u64 {
+        self.gone_by.load(Relaxed)
+    }
+
+    /// Writes down what came of a task, and before that what was learnt. A machine that has learnt something since the task was given went by something else: that is not kept.
+    pub fn keep<M: Machine>(&self, task: TaskKey, kept: &Kept, machine: &M) -> Result<(), Error> {
+        let gone_by = self.gone_by();
+        if machine.learnt() != gone_by {
+            return Ok(());
+        }
+        let task = task_record(gone_by, task, kept);
+        let mut inside = self.inside();
+        let mut lessons = Vec::new();
+        machine.lessons(inside.told, &mut lessons);
+        let told = inside.told + lessons.len();
+        if inside.told == 0 && !inside.lessons.is_empty() && !lessons.is_empty() {
+            // All that is in the file was learnt before anything else.
+            let known: FxHashSet<Vec<u64>> =
+                std::mem::take(&mut inside.lessons).into_iter().collect();
+            lessons.retain(|lesson| !known.contains(lesson));
+        }
+        let mut bytes = Vec::new();
+        if !lessons.is_empty() {
+            bytes = lessons_record(&lessons);
+        }
+        if bytes.len().max(task.len()) > MAX_RECORD as usize {
             // Too much to be kept: it would be performed again.
             return Ok(());
         }
-        let mut inside = self.inside();
+        bytes.extend(task);
         let end = inside.end;
         let written = inside.file.seek(SeekFrom::Start(end));
         let written = written.and_then(|_| inside.file.write_all(&bytes));
         inside.end += bytes.len() as u64;
+        inside.told = told;
         written.map_err(|error| {
             let path = self.path.display();
             Error::Log(format!("the log {path} cannot be written: {error}"))
@@ -151,13 +261,14 @@ impl Log {
 
     /// Whether a task was done in another process.
     pub fn has(&self, task: TaskKey) -> bool {
-        self.inside().known.contains_key(&task)
+        self.inside().known.contains_key(&(self.gone_by(), task))
     }
 
     /// What came of a task in another process.
     pub fn read(&self, task: TaskKey) -> Result<Option<Kept>, Error> {
         let mut inside = self.inside();
-        let Some(&(at, len)) = inside.known.get(&task) else { return Ok(None) };
+        let gone_by = self.gone_by();
+        let Some(&(at, len)) = inside.known.get(&(gone_by, task)) else { return Ok(None) };
         let mut content = vec![0; len as usize];
         let read = inside.file.seek(SeekFrom::Start(at));
         let read = read.and_then(|_| inside.file.read_exact(&mut content));
@@ -165,8 +276,10 @@ impl Log {
             Error::Log(format!("the log {} cannot be read: {why}", self.path.display()))
         };
         read.map_err(|error| fails(error.to_string()))?;
-        match Kept::from_bytes(&content) {
-            Some((known, kept)) if known == task => Ok(Some(kept)),
+        match Content::from_bytes(&content) {
+            Some(Content::Task(by, known, kept)) if (by, known) == (gone_by, task) => {
+                Ok(Some(kept))
+            }
             _ => Err(fails("it has changed meanwhile".to_owned())),
         }
     }
@@ -197,8 +310,13 @@ impl Inside {
                 return Ok(());
             }
             // A record of this version that is whole says what it is of; if not, nothing behind it is to be relied on.
-            let Some((task, _)) = Kept::from_bytes(&content) else { return Ok(()) };
-            self.known.insert(task, (self.end + HEAD as u64, size));
+            match Content::from_bytes(&content) {
+                Some(Content::Lessons(lessons)) => self.lessons.extend(lessons),
+                Some(Content::Task(gone_by, task, _)) => {
+                    self.known.insert((gone_by, task), (self.end + HEAD as u64, size));
+                }
+                None => return Ok(()),
+            }
             self.end += HEAD as u64 + u64::from(size);
         }
     }

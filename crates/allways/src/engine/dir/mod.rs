@@ -52,6 +52,7 @@ use crew::Crew;
 use global::{Counts, Global};
 use interface::Parts;
 use log::{Header, Log};
+use std::fmt::Debug;
 use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
 
@@ -88,7 +89,7 @@ pub(crate) fn search<N: Node>(
         Some(path) => {
             let title = options.title.as_deref().unwrap_or_default();
             let fingerprint = identity::fingerprint(system, &space, title)?;
-            Some(Log::open(path, &header(fingerprint, options, &parts))?)
+            Some(Log::open(path, &header(fingerprint, options, &parts.groups))?)
         }
     };
     let make = || match Handlers::build(&space)? {
@@ -114,23 +115,36 @@ pub(crate) fn search_together<S: Machines>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Findings, Error> {
-    if options.resume.is_some() {
-        let why = "a check of threads cannot be resumed yet: what it learns of who touches what is not written down";
-        return Err(Error::Options(why.to_owned()));
-    }
+    let components = match options.components == Components::default() {
+        true => system.components(),
+        false => options.components.clone(),
+    };
+    let log = match &options.resume {
+        None => None,
+        Some(path) => {
+            let Some(identity) = system.identity() else {
+                let why = "what this program is cannot be told from another one, so no check of it goes on from a log (resume)";
+                return Err(Error::Options(why.to_owned()));
+            };
+            let title = options.title.as_deref().unwrap_or_default();
+            let fingerprint = identity::of_machines(identity, title);
+            let log = Log::open(path, &header(fingerprint, options, &components.groups()))?;
+            log.teach(|lesson| system.learn(lesson))?;
+            Some(log)
+        }
+    };
     let make = || {
         let mut machine = system.make()?;
         machine.divide()?;
         Ok(machine)
     };
     let mut machine = make()?;
-    let help = Help { make: &make, threads: options.thread_count().max(1), log: None };
+    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
     loop {
         let groups = machine.groups();
-        let components = match options.components == Components::default() {
-            true => system.components(),
-            false => options.components.clone(),
-        };
+        if let Some(log) = &log {
+            log.go_by(machine.learnt());
+        }
         let parts = Parts::new(components.among(groups)?, groups);
         let findings = search_machine(&mut machine, &parts, budget, &help);
         // What was learnt on the way may be why it went wrong.
@@ -144,9 +158,9 @@ pub(crate) fn search_together<S: Machines>(
 }
 
 /// What a log must say to be one of this check.
-fn header(fingerprint: u64, options: &Options, parts: &Parts) -> Header {
+fn header(fingerprint: u64, options: &Options, components: &dyn Debug) -> Header {
     let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
-    Header { fingerprint, options: format!("components {:?}, {depth} on depth", parts.groups) }
+    Header { fingerprint, options: format!("components {components:?}, {depth} on depth") }
 }
 
 /// What helps to explore.

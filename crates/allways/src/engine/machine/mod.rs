@@ -366,6 +366,18 @@ pub trait Machine {
         false
     }
 
+    /// A number for all that the machine goes by of what was learnt from runs, made of content: machines for which it is the same explore the same, also in another process of the operating system. It
+    /// changes only when [`Machine::is_stale`] is asked.
+    fn learnt(&self) -> u64 {
+        0
+    }
+
+    /// Adds what all machines of the system have learnt from runs, one lesson after the other in the order in which they were learnt, from this one on. Each is numbers, made of content, for
+    /// [`Machines::learn`]; whatever the machine itself has seen is among them, also if nothing has come of it yet.
+    fn lessons(&self, from: usize, into: &mut Vec<Vec<u64>>) {
+        let _ = (from, into);
+    }
+
     /// Writes down the present state, in place of what is in `into`. Where two runs from one start have led to equal keys, the same can
     /// happen, and lead to equal keys again.
     fn key(&mut self, into: &mut Vec<u32>);
@@ -459,5 +471,18 @@ pub trait Machines: Send + Sync {
     /// Which groups are one component each, unless the options say.
     fn components(&self) -> Components {
         Components::default()
+    }
+
+    /// A number for what they stand for, made of content, as far as it can be told beside the program itself. `None` if machines cannot tell what they have [learnt](Machine::lessons), or name processes
+    /// otherwise in another process of the operating system: then no check goes on from a log.
+    fn identity(&self) -> Option<u64> {
+        None
+    }
+
+    /// Has all machines that are made from now on know what was [learnt](Machine::lessons) in another process of the operating system. To learn something twice, or in another order, makes no
+    /// difference. Says whether it is a lesson at all.
+    fn learn(&self, lesson: &[u64]) -> bool {
+        let _ = lesson;
+        false
     }
 }
