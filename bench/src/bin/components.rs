@@ -6,8 +6,8 @@
 //! components 10           ten seconds at most
 //! ```
 //!
-//! *Reduction* is the number of traces that the local ones cover divided by that of the local ones. *Run time* is how long a local trace takes, all that is done for it included, divided
-//! by how long a trace takes without components. *Speed-up* is the former divided by the latter.
+//! *Reduction*, *run time* and *speed-up* are the ratios that engine `dir` tells itself ([`Statistics::run_time_ratio`](allways::Statistics::run_time_ratio)), on one thread; but plain exploration goes on here for as long as a measurement may take, and not for a
+//! tenth of the time.
 
 use allways::{Engine, Options, Outcome};
 use std::process::ExitCode;
@@ -84,21 +84,24 @@ fn measured(&(name, paper, system, set): &Row, most: Duration) -> Result<String,
             Options { engine, stateful, threads: 1, max_time: Some(most), ..Options::default() };
         system.check_with(&options).map_err(|error| error.to_string())
     };
-    let (plain, apart) = (check(Engine::Dpor, false)?, check(Engine::Dir, false)?);
+    let (plain, mut apart) = (check(Engine::Dpor, false)?, check(Engine::Dir, false)?);
     let of_states = match entry.is_of_threads() {
         true => None,
         false => Some((check(Engine::Global, false)?, check(Engine::Dir, true)?)),
     };
     let traces = plain.statistics.runs.unwrap_or(0);
+    apart.statistics.plain_runs = plain.statistics.runs;
+    apart.statistics.plain_time = Some(plain.statistics.elapsed);
     let local = apart.statistics.runs.unwrap_or(0);
     let covered = apart.statistics.covered_traces.unwrap_or(0);
     // So far as it has come, if it has not come to the end.
     let so_far = |outcome: &Outcome| if outcome.complete { "" } else { "> " };
-    let a_trace = |outcome: &Outcome, traces: u64| {
-        outcome.statistics.elapsed.as_secs_f64() / traces.max(1) as f64
-    };
-    let reduction = covered as f64 / local.max(1) as f64;
-    let run_time = a_trace(&apart, local) / a_trace(&plain, traces);
+    let [reduction, run_time, speed_up] = [
+        apart.statistics.reduction_ratio(),
+        apart.statistics.run_time_ratio(),
+        apart.statistics.speed_up(),
+    ]
+    .map(|ratio| ratio.unwrap_or(0.0));
     let paper = paper.map_or_else(String::new, |(reduction, skeletons, traces, run_time)| {
         format!("{skeletons}, {traces}, {reduction}, {run_time}")
     });
@@ -107,14 +110,13 @@ fn measured(&(name, paper, system, set): &Row, most: Duration) -> Result<String,
         format!("{}{}", so_far(outcome), number.unwrap_or(0))
     };
     Ok(format!(
-        "| {name} | {} {} | {} | {}{covered} | {} | {} | {reduction:.1} | {run_time:.1} | {:.1} | {paper} | {} | {} |",
+        "| {name} | {} {} | {} | {}{covered} | {} | {} | {reduction:.1} | {run_time:.1} | {speed_up:.1} | {paper} | {} | {} |",
         entry.name,
         settings.join(" "),
         number(&plain, Some(traces)),
         so_far(&apart),
         number(&apart, apart.statistics.global_skeletons),
         number(&apart, Some(local)),
-        reduction / run_time,
         of_states
             .as_ref()
             .map_or_else(String::new, |(it, _)| number(it, it.statistics.unique_states)),

@@ -30,6 +30,10 @@ struct OutcomeJson<'a> {
     covered_traces: Option<Large>,
     /// Covered traces for each run.
     reduction_ratio: Option<f64>,
+    /// How long a run takes, divided by how long one takes in plain exploration.
+    run_time_ratio: Option<f64>,
+    /// The former divided by the latter.
+    speed_up: Option<f64>,
     system_states: Option<u64>,
     rejected: Option<u64>,
     validity_states: Option<u64>,
@@ -291,6 +295,8 @@ pub(crate) fn outcome(
         local_skeletons: statistics.local_skeletons,
         covered_traces: statistics.covered_traces.map(Large::from),
         reduction_ratio: statistics.reduction_ratio(),
+        run_time_ratio: statistics.run_time_ratio(),
+        speed_up: statistics.speed_up(),
         system_states: statistics.system_states,
         rejected: statistics.rejected,
         validity_states: statistics.validity_states,

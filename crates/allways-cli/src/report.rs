@@ -163,7 +163,13 @@ impl Report<'_> {
             }
             row("traces covered", large(covered));
             if let Some(ratio) = statistics.reduction_ratio() {
-                row("reduction ratio", reduction(ratio));
+                row("reduction ratio", ratio_of(ratio));
+            }
+            if let Some(ratio) = statistics.run_time_ratio() {
+                row("run-time ratio", ratio_of(ratio));
+            }
+            if let Some(ratio) = statistics.speed_up() {
+                row("speed-up", ratio_of(ratio));
             }
         }
         let (states, local) = match self.outcome.engine == "dir stateful" {
@@ -278,7 +284,7 @@ fn large(number: u128) -> String {
 }
 
 /// How many times fewer.
-fn reduction(ratio: f64) -> String {
+fn ratio_of(ratio: f64) -> String {
     match ratio {
         0.0..100.0 => format!("{ratio:.2}"),
         100.0..1e18 => grouped(ratio.round() as u64),

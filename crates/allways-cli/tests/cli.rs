@@ -140,6 +140,8 @@ fn json_has_exactly_these_fields() {
         "local_skeletons",
         "covered_traces",
         "reduction_ratio",
+        "run_time_ratio",
+        "speed_up",
         "rejected",
         "validity_states",
         "cause",
@@ -247,6 +249,8 @@ fn threads_that_wait_for_each_other_as_json() {
         "local_states",
         "joined_runs",
         "resumed_runs",
+        "run_time_ratio",
+        "speed_up",
         "system_states",
         "rejected",
         "validity_states",
@@ -373,6 +377,7 @@ fn components_one_by_one() {
     assert_eq!(row("local traces"), Some("58"), "{out}");
     assert_eq!(row("traces covered"), Some("4,802"), "{out}");
     assert_eq!(row("reduction ratio"), Some("82.79"), "{out}");
+    assert!(row("run-time ratio").is_some() && row("speed-up").is_some(), "{out}");
     assert_eq!((row("runs"), row("blocked runs")), (None, None), "{out}");
     let Ran { code, out, .. } = allways(&[&args[..], &["--json"]].concat());
     assert_eq!(code, 0);
@@ -382,13 +387,23 @@ fn components_one_by_one() {
     assert_eq!(outcome["global_skeletons"], 2);
     assert_eq!(outcome["local_skeletons"], 10);
     assert_eq!(outcome["reduction_ratio"], 4_802.0 / 58.0);
+    let [reduction, run_time, speed_up] = ["reduction_ratio", "run_time_ratio", "speed_up"]
+        .map(|ratio| outcome[ratio].as_f64().unwrap());
+    assert!(run_time > 0.0 && (speed_up - reduction / run_time).abs() < 1e-6 * speed_up, "{out}");
+    let Ran { code, out, .. } = allways(&[&args[..], &["--json", "--no-compare-plain"]].concat());
+    assert_eq!(code, 0);
+    let alone: Value = serde_json::from_str(&out).unwrap();
+    assert!(alone["run_time_ratio"].is_null() && alone["speed_up"].is_null(), "{out}");
+    let quiet = ran(command(&args).env("ALLWAYS_COMPARE_PLAIN", "0"));
+    assert!(quiet.code == 0 && !quiet.out.contains("run-time ratio"), "{}", quiet.out);
     assert!(outcome["unique_states"].is_null());
     let Ran { code, out, .. } = allways(&[&args[..], &["--stateful", "--json"]].concat());
     assert_eq!(code, 0);
     let outcome: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&outcome["engine"], &outcome["complete"]), (&"dir stateful".into(), &true.into()));
     assert!(outcome["unique_states"].as_u64().unwrap() < 5_000, "{out}");
-    for none in ["runs", "covered_traces", "reduction_ratio", "global_skeletons"] {
+    let ratios = ["reduction_ratio", "run_time_ratio", "speed_up"];
+    for none in ["runs", "covered_traces", "global_skeletons"].into_iter().chain(ratios) {
         assert!(outcome[none].is_null(), "{none}");
     }
     let Ran { out, .. } = ran(command(&args).env("ALLWAYS_STATEFUL", "1"));
@@ -431,8 +446,6 @@ fn components_that_make_no_sense_are_wrong_usage() {
     wrong(&["check", "dining", "--engine", "dir", "--stateful"], threads);
     let preempted = "a bound on preemptions is for engine dpor, not for components one by one";
     wrong(&["check", "dining", "--engine", "dir", "--preemptions", "1"], preempted);
-    let resumed = "a check of threads cannot be resumed yet: what it learns of who touches what is not written down";
-    wrong(&["check", "dining", "--engine", "dir", "--resume", "none.log"], resumed);
     let states = "engine dir looks at components one by one, not at global states: a bound on states \
                   (max states) cannot be had with it; use engine global";
     wrong(&dir(&["--max-states", "9"]), states);

@@ -20,6 +20,13 @@ const SYSTEM: &[&str] = if cfg!(debug_assertions) {
     &["chord", "--set", "fingers=1"]
 };
 
+/// The same of threads.
+const PROGRAM: &[&str] = if cfg!(debug_assertions) {
+    &["multi-paxos", "--set", "nodes=2"]
+} else {
+    &["replicated-kv", "--set", "nodes=3"]
+};
+
 /// A directory of its own, which is removed in the end.
 struct Place(PathBuf);
 
@@ -57,8 +64,8 @@ fn check(args: &[&str], log: Option<&Path>) -> Command {
     command
 }
 
-fn dir(log: Option<&Path>) -> Command {
-    check(&[SYSTEM, &["--engine", "dir", "--json"]].concat(), log)
+fn dir(system: &[&str], log: Option<&Path>) -> Command {
+    check(&[system, &["--engine", "dir", "--json"]].concat(), log)
 }
 
 fn outcome(command: &mut Command) -> Value {
@@ -81,6 +88,8 @@ fn lasting(outcome: &Value) -> Value {
         "local_states",
         "coverage",
         "warnings",
+        "run_time_ratio",
+        "speed_up",
     ];
     passing.iter().for_each(|what| assert!(all.remove(*what).is_some(), "{what}"));
     outcome
@@ -101,17 +110,31 @@ fn ends(log: &[u8]) -> Vec<usize> {
     ends
 }
 
+/// What the records of a log are of, as bytes: for each task, what it went by and which it is. Lessons are left out.
+fn tasks(log: &[u8]) -> Vec<&[u8]> {
+    let ends = ends(log);
+    let records = ends.windows(2).map(|pair| &log[pair[0] + 12..pair[1]]);
+    // What it goes by is eight bytes; the start and the component, a byte each here; and the local skeleton, eight.
+    records.filter(|record| record[0] == 1).map(|record| &record[1..19]).collect()
+}
+
+/// How many tasks have gone by what the last one goes by.
+fn tasks_of_last(log: &[u8]) -> u64 {
+    let all = tasks(log);
+    all.iter().filter(|task| task[..8] == all[all.len() - 1][..8]).count() as u64
+}
+
 fn kill(child: &mut Child) {
     // SIGKILL: nobody gets to tidy up.
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-#[test]
-fn killed_at_random_moments_nothing_is_lost() {
-    let place = Place::new("killed");
+/// Checks a system, and kills that again and again.
+fn killed_at_random_moments(name: &str, system: &[&str]) {
+    let place = Place::new(name);
     let began = Instant::now();
-    let expected = outcome(&mut dir(None));
+    let expected = outcome(&mut dir(system, None));
     let whole = began.elapsed();
     assert_eq!(expected["complete"], true);
     assert_eq!(expected["resumed_runs"], Value::Null);
@@ -120,7 +143,7 @@ fn killed_at_random_moments_nothing_is_lost() {
     let mut grown = 0;
     for _ in 0..KILLS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let mut child = dir(Some(&place.log())).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = dir(system, Some(&place.log())).stdout(Stdio::null()).spawn().unwrap();
         // To take in what is in the log may take longer than to go on from there.
         let began = Instant::now();
         let is_longer = || fs::metadata(place.log()).is_ok_and(|it| it.len() > log.len() as u64);
@@ -139,25 +162,71 @@ fn killed_at_random_moments_nothing_is_lost() {
         log = next;
     }
     assert!(grown >= 3, "it was killed in the midst of things {grown} times");
-    let records = ends(&log).len().saturating_sub(1) as u64;
+    let records = tasks_of_last(&log);
     let copy = place.0.join("copy");
     fs::copy(place.log(), &copy).unwrap();
-    let last = outcome(&mut dir(Some(&place.log())));
+    let last = outcome(&mut dir(system, Some(&place.log())));
     assert_eq!(lasting(&last), lasting(&expected));
     // Each component was explored by itself once for each of its local skeletons, in whatever process.
-    let all = ends(&fs::read(place.log()).unwrap()).len() as u64 - 1;
+    let log = fs::read(place.log()).unwrap();
+    let all = tasks_of_last(&log);
     assert_eq!(Value::from(all), expected["local_skeletons"]);
     assert!(0 < records && records <= all);
+    let mut once = tasks(&log);
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), tasks(&log).len());
     let resumed = last["resumed_runs"].as_u64().unwrap();
     assert!(resumed > 0 && resumed <= last["runs"].as_u64().unwrap());
     // Going on twice from one log is the same, and from that of a check that has ended nothing is explored.
-    let again = outcome(&mut dir(Some(&copy)));
+    let again = outcome(&mut dir(system, Some(&copy)));
     assert_eq!(
         (lasting(&again), &again["resumed_runs"]),
         (lasting(&expected), &last["resumed_runs"])
     );
-    let ended = outcome(&mut dir(Some(&place.log())));
+    let ended = outcome(&mut dir(system, Some(&place.log())));
     assert_eq!((lasting(&ended), &ended["resumed_runs"]), (lasting(&expected), &expected["runs"]));
+    assert_eq!(fs::read(place.log()).unwrap(), log);
+}
+
+#[test]
+fn killed_at_random_moments_nothing_is_lost() {
+    killed_at_random_moments("killed", SYSTEM);
+}
+
+#[test]
+fn killed_at_random_moments_nothing_is_lost_of_threads() {
+    killed_at_random_moments("killed-threads", PROGRAM);
+}
+
+/// Who touches what is learnt on the way. Wherever the log is cut off, what is left of it is enough to learn the rest.
+#[test]
+fn what_threads_touch_is_learnt_from_whatever_is_left_of_a_log() {
+    let programs: [(&str, &[&str]); 4] = [
+        ("dining", &["dining", "--set", "philosophers=4,components=2"]),
+        ("accumulator", &["accumulator-threads"]),
+        ("alphabet", &["alphabet", "--set", "messages=1"]),
+        ("replicated-kv", &["replicated-kv", "--set", "nodes=2,workers=1"]),
+    ];
+    for (name, program) in programs {
+        let place = Place::new(name);
+        let expected = outcome(&mut dir(program, None));
+        let first = outcome(&mut dir(program, Some(&place.log())));
+        assert_eq!((lasting(&first), &first["resumed_runs"]), (lasting(&expected), &0.into()));
+        let whole = fs::read(place.log()).unwrap();
+        assert!(tasks(&whole).len() < ends(&whole).len() - 1, "{name} teaches something");
+        let ends = ends(&whole);
+        let cuts = ends.iter().flat_map(|&end| [end, end + 30]);
+        // Not all of many.
+        for cut in cuts.step_by(ends.len() / 10 + 1) {
+            fs::write(place.log(), &whole[..cut.min(whole.len())]).unwrap();
+            let again = outcome(&mut dir(program, Some(&place.log())));
+            assert_eq!(lasting(&again), lasting(&expected), "{name}, {cut}");
+            let ended = outcome(&mut dir(program, Some(&place.log())));
+            assert_eq!(lasting(&ended), lasting(&expected), "{name}, {cut}");
+            assert_eq!(ended["resumed_runs"], expected["runs"], "{name}, {cut}");
+        }
+    }
 }
 
 /// The sentence that a check is refused with.
@@ -190,6 +259,14 @@ fn a_log_is_of_one_check() {
     assert!(refused(&mut check(&small, Some(&log))).contains("is no log of a check"));
     let nowhere = place.0.join("none").join("log");
     assert!(refused(&mut check(&small, Some(&nowhere))).contains("cannot be opened"));
+    fs::remove_file(&log).unwrap();
+    let threads = ["dining", "--engine", "dir"];
+    assert!(check(&threads, Some(&log)).output().unwrap().status.success());
+    let other = |args: &[&str]| refused(&mut check(&[&threads, args].concat(), Some(&log)));
+    assert!(other(&["--set", "philosophers=4"]).contains("is of another system"));
+    assert!(other(&["--components", "0,1,2,3"]).contains("is of a check with other options"));
+    assert!(other(&["--max-depth", "99"]).contains("is of a check with other options"));
+    assert!(refused(&mut check(&small, Some(&log))).contains("is of another system"));
 }
 
 #[test]

@@ -68,6 +68,7 @@ Examples:
   allways check accumulator --set replicas=3 --engine dir
   allways check accumulator --engine dir --components 0,1/2 --stateful
   allways check chord --engine dir --resume chord.log    as often as it takes
+  allways check multi-paxos --set nodes=3 --engine dir --resume paxos.log
   allways check dining --set bug=same-order     threads that wait for each other
   allways check bounded-buffer --set items=2 --preemptions 2
   allways check dining --set philosophers=4,bug=same-order --engine walk --schedule pct:3
@@ -183,6 +184,16 @@ struct How {
     #[arg(long, value_name = "FILE", env = "ALLWAYS_RESUME")]
     resume: Option<PathBuf>,
 
+    /// After a check by engine dir, do not explore plainly for a while to tell how long a trace takes without
+    /// components: no run-time ratio, no speed-up.
+    #[arg(long, env = "ALLWAYS_NO_COMPARE_PLAIN", action = ArgAction::SetTrue, value_parser = truth)]
+    no_compare_plain: bool,
+
+    /// The same the other way round, as the library has it.
+    #[arg(long, hide = true, env = "ALLWAYS_COMPARE_PLAIN", default_value = "true")]
+    #[arg(action = ArgAction::Set, value_parser = truth)]
+    compare_plain: bool,
+
     /// Follow only one order of events that commute, in engine global. WHAT is preserved: needed (the
     /// default: what the properties need), invariant, terminals or views; or off.
     #[arg(long, value_name = "WHAT", env = "ALLWAYS_POR", value_parser = por)]
@@ -252,6 +263,14 @@ struct Bounds {
     max_memory: Option<u64>,
 }
 
+impl How {
+    /// Whether to tell how long a trace takes without components: where there are components and traces, unless it is not wanted.
+    fn compares_plain(&self) -> bool {
+        let has_traces = self.engine == Engine::Dir && !self.stateful;
+        has_traces && self.compare_plain && !self.no_compare_plain
+    }
+}
+
 /// What a reduction is to preserve, if there is to be one.
 #[derive(Clone, Copy)]
 struct Reduced(Option<Por>);
@@ -274,6 +293,7 @@ impl CheckArgs {
             components: how.components.clone().unwrap_or_default(),
             stateful: how.stateful,
             resume: how.resume.clone(),
+            compare_plain: how.compares_plain(),
             por: how.por.and_then(|reduced| reduced.0),
             threads: how.threads,
             max_depth: bounds.max_depth,

@@ -13,6 +13,7 @@ pub(crate) mod goals;
 pub(crate) mod lmc;
 pub(crate) mod machine;
 pub(crate) mod options;
+pub(crate) mod plain;
 pub(crate) mod por;
 pub(crate) mod progress;
 pub(crate) mod random;
@@ -173,7 +174,10 @@ impl<N: Node> System<N> {
             }
             _ => (global::name(options).to_owned(), global::search(self, options, &budget)?),
         };
-        let outcome = conclude(self, &name, findings, options, &budget)?;
+        let mut outcome = conclude(self, &name, findings, options, &budget)?;
+        plain::compare(&mut outcome, options, |options, budget| {
+            dpor::search(self, options, budget)
+        })?;
         Ok(Outcome { beside, ..outcome })
     }
 }
@@ -184,6 +188,7 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
         (options.stateful, "remembering states of components (stateful)"),
         (!options.components.groups().is_empty(), "a division into components (components)"),
         (options.resume.is_some(), "going on from a log (resume)"),
+        (options.compare_plain, "comparing with plain exploration (compare plain)"),
     ];
     let asked = |what: &[(bool, &'static str)]| {
         what.iter().find(|(is_asked, _)| *is_asked).map(|(_, what)| *what)
@@ -196,6 +201,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     }
     if options.stateful && options.resume.is_some() {
         let why = "engine dir keeps a log of traces, not of states: a check cannot go on from one (resume) if it is stateful";
+        return Err(Error::Options(why.to_owned()));
+    }
+    if options.stateful && options.compare_plain {
+        let why = "how long a trace takes is compared with plain exploration (compare plain), and engine dir has no traces if it is stateful";
         return Err(Error::Options(why.to_owned()));
     }
     let refused = [

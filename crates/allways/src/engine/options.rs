@@ -275,6 +275,9 @@ pub struct Options {
     pub stateful: bool,
     /// A file in which engine `dir` writes down what it has done. If there is such a file, the check goes on from it. No other engine takes it.
     pub resume: Option<PathBuf>,
+    /// Whether engine `dir` explores plainly for a while after a check that holds, to tell how long a trace takes without components:
+    /// see [`Statistics::run_time_ratio`](crate::Statistics::run_time_ratio). That takes about a tenth of the time of the check, which does not count as its own. No other engine takes it.
+    pub compare_plain: bool,
     /// What the system is called, with its parameters: a check goes on only from the file of one with the same title.
     pub title: Option<String>,
     /// How many threads to use; zero for as many as there are cores.
@@ -324,6 +327,7 @@ impl Default for Options {
             components: Components::default(),
             stateful: false,
             resume: None,
+            compare_plain: false,
             title: None,
             threads: 0,
             max_depth: None,
@@ -346,7 +350,7 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_RESUME`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_RESUME`, `ALLWAYS_COMPARE_PLAIN`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
     /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
@@ -406,6 +410,9 @@ impl Options {
         read!("ALLWAYS_COMPONENTS", t, options.components = t.parse()?);
         read!("ALLWAYS_STATEFUL", t, options.stateful = flag("ALLWAYS_STATEFUL", t)?);
         read!("ALLWAYS_RESUME", t, options.resume = Some(PathBuf::from(t)));
+        read!("ALLWAYS_COMPARE_PLAIN", t, {
+            options.compare_plain = flag("ALLWAYS_COMPARE_PLAIN", t)?;
+        });
         read!("ALLWAYS_THREADS", t, options.threads = number("ALLWAYS_THREADS", t)?);
         read!("ALLWAYS_MAX_DEPTH", t, options.max_depth = Some(number("ALLWAYS_MAX_DEPTH", t)?));
         read!("ALLWAYS_MAX_STATES", t, options.max_states = Some(number("ALLWAYS_MAX_STATES", t)?));
@@ -458,6 +465,7 @@ const OTHER_VARIABLES: &[&str] = &[
     "ALLWAYS_COVERAGE",
     "ALLWAYS_JSON",
     "ALLWAYS_JUNIT",
+    "ALLWAYS_NO_COMPARE_PLAIN",
     "ALLWAYS_NO_MINIMISE",
     "ALLWAYS_PROGRESS",
     "ALLWAYS_QUIET",

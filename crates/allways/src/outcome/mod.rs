@@ -318,6 +318,12 @@ pub struct Statistics {
     pub local_skeletons: Option<u64>,
     /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.
     pub covered_traces: Option<u128>,
+    /// Engine `dir`: how many threads were at work, as far as it was worth while.
+    pub threads: Option<u64>,
+    /// Engine `dir`, if it was [to be compared](crate::Options::compare_plain): traces that were explored plainly after the check, on one thread.
+    pub plain_runs: Option<u64>,
+    /// How long these took.
+    pub plain_time: Option<Duration>,
     /// Combinations of local states checked.
     pub system_states: Option<u64>,
     /// Of the combinations of local states that violate a property, how many were shown to be in no run.
@@ -357,6 +363,41 @@ impl Statistics {
     pub fn reduction_ratio(&self) -> Option<f64> {
         let (covered, runs) = self.covered_traces.zip(self.runs)?;
         (runs > 0).then(|| covered as f64 / runs as f64)
+    }
+
+    /// Engine `dir`: how long a local trace takes, all that is done for it included, divided by how long a trace takes in [plain exploration](crate::Options::compare_plain). The time of a
+    /// check counts once for each of its [threads](Statistics::threads).
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let options = Options { engine: Engine::Dir, compare_plain: true, ..Options::default() };
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).try_check(&options).unwrap();
+    /// assert_eq!(outcome.statistics.plain_runs, Some(1));
+    /// assert!(outcome.statistics.run_time_ratio().unwrap() > 0.0);
+    /// ```
+    pub fn run_time_ratio(&self) -> Option<f64> {
+        let a_trace =
+            |time: Duration, traces: u64| (traces > 0).then(|| time.as_secs_f64() / traces as f64);
+        let local = a_trace(self.elapsed, self.runs?)? * self.threads? as f64;
+        let plain = a_trace(self.plain_time?, self.plain_runs?)?;
+        (plain > 0.0).then(|| local / plain)
+    }
+
+    /// Engine `dir`: how many times faster it was than [plain exploration](crate::Options::compare_plain) of all that it covers would have been, on as many threads: the reduction ratio divided by the run-time
+    /// ratio.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let options = Options { engine: Engine::Dir, compare_plain: true, ..Options::default() };
+    /// let outcome = System::new([Cell(0), Cell(0)]).call(0, 7).try_check(&options).unwrap();
+    /// let statistics = outcome.statistics;
+    /// let [reduction, run_time] = [statistics.reduction_ratio(), statistics.run_time_ratio()];
+    /// assert_eq!(statistics.speed_up(), Some(reduction.unwrap() / run_time.unwrap()));
+    /// ```
+    pub fn speed_up(&self) -> Option<f64> {
+        Some(self.reduction_ratio()? / self.run_time_ratio()?)
     }
 
     /// Adds what a second search after this one has cost, over the same local space.

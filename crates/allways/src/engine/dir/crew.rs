@@ -108,7 +108,9 @@ impl<'l> Crew<'l> {
         if let Some(log) = self.log
             && let Some(kept) = done.kept(task.component, machine)
         {
-            log.keep(task.key(), &kept, machine)?;
+            log.keep(task.key(), &kept, machine.learnt(), |from, into| {
+                machine.lessons(from, into)
+            })?;
         }
         Ok(done)
     }

@@ -3,8 +3,8 @@
 //! The global explorer is deterministic, and all that takes long is in its [tasks](super::task). So the log has what came of each task, written when it came, and nothing else. A check that goes on
 //! repeats what the global explorer does, and takes from the log what came of a task wherever the log has it.
 //!
-//! **What was learnt.** Who touches what may have to be learnt from runs ([`Machine::lessons`]), and what is learnt may change what components are explored by; then all is explored again. So there are records of two
-//! kinds. A *lesson* is something that was learnt, for good: lessons add up, in whatever order. What came of a *task* is kept with [what](Machine::learnt) the machine went by that performed it, and is taken
+//! **What was learnt.** Who touches what may have to be learnt from runs ([`lessons`]), and what is learnt may change what components are explored by; then all is explored again. So there are records of two
+//! kinds. A *lesson* is something that was learnt, for good: lessons add up, in whatever order. What came of a *task* is kept with [what](crate::engine::machine::Machine::learnt) the machine went by that performed it, and is taken
 //! only by a check that goes by the same: nothing has to be struck out of the log when something is learnt. When a log is opened, all its lessons are learnt before anything is explored.
 //!
 //! Why that is right: a task is a function of the trace, of what is gone by, and of nothing else. It remains that what was *seen* in its runs counts, though nobody performs them again. That a first component
@@ -20,10 +20,11 @@
 //! Nothing is taken on trust from a log: see [`task`](super::task). But that it is *complete*, that a component has no more branches than it says, is not checked. So the fingerprint is of the
 //! program as a whole (the bytes of the executable file, in which handlers, views and properties are) and of what the system was built from; a log with another one is refused. While a process has a log open, no other
 //! can open it.
+//!
+//! [`lessons`]: crate::engine::machine::Machine::lessons
 
 use super::codec::{Reader, Writer};
 use super::task::{Kept, TaskKey};
-use crate::engine::machine::Machine;
 use crate::error::Error;
 use crate::space::hash::ContentHasher;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -217,16 +218,22 @@ impl Log {
         self.gone_by.load(Relaxed)
     }
 
-    /// Writes down what came of a task, and before that what was learnt. A machine that has learnt something since the task was given went by something else: that is not kept.
-    pub fn keep<M: Machine>(&self, task: TaskKey, kept: &Kept, machine: &M) -> Result<(), Error> {
+    /// Writes down what came of a task, and before that what was learnt, which `lessons_from` adds from the so manieth on. If the machine goes by something else than the task, it has learnt something meanwhile: that is not kept.
+    pub fn keep(
+        &self,
+        task: TaskKey,
+        kept: &Kept,
+        learnt: u64,
+        lessons_from: impl FnOnce(usize, &mut Vec<Vec<u64>>),
+    ) -> Result<(), Error> {
         let gone_by = self.gone_by();
-        if machine.learnt() != gone_by {
+        if learnt != gone_by {
             return Ok(());
         }
         let task = task_record(gone_by, task, kept);
         let mut inside = self.inside();
         let mut lessons = Vec::new();
-        machine.lessons(inside.told, &mut lessons);
+        lessons_from(inside.told, &mut lessons);
         let told = inside.told + lessons.len();
         if inside.told == 0 && !inside.lessons.is_empty() && !lessons.is_empty() {
             // All that is in the file was learnt before anything else.
@@ -385,12 +392,12 @@ mod tests {
             self.0.join("log")
         }
 
-        /// A log of three tasks.
+        /// A log of three tasks, with a lesson before the first, and two before the last.
         fn filled(&self) -> Vec<u8> {
-            let log = Log::open(&self.log(), &header()).unwrap();
+            let log = opened(&self.log());
             assert!(log.is_new());
             for traces in 1..=3 {
-                log.keep(task(traces), &Kept::sample(traces)).unwrap();
+                keep(&log, traces);
             }
             drop(log);
             std::fs::read(self.log()).unwrap()
@@ -411,6 +418,38 @@ mod tests {
         (0, 1, 1_000 + traces)
     }
 
+    /// What is known when so many tasks are done.
+    fn lessons(traces: u64) -> &'static [&'static [u64]] {
+        let all: &[&[u64]] = &[&[1, u64::MAX], &[], &[7, 0, 300]];
+        &all[..if traces < 3 { 1 } else { 3 }]
+    }
+
+    const LEARNT: u64 = 1 << 60;
+
+    fn opened(path: &Path) -> Log {
+        let log = Log::open(path, &header()).unwrap();
+        log.go_by(LEARNT);
+        log
+    }
+
+    fn keep(log: &Log, traces: u64) {
+        let add = |from: usize, into: &mut Vec<Vec<u64>>| {
+            into.extend(lessons(traces)[from..].iter().map(|lesson| lesson.to_vec()));
+        };
+        log.keep(task(traces), &Kept::sample(traces), LEARNT, add).unwrap();
+    }
+
+    /// What a log teaches.
+    fn taught(log: &Log) -> Vec<Vec<u64>> {
+        let all = std::cell::RefCell::new(Vec::new());
+        let learn = |lesson: &[u64]| {
+            all.borrow_mut().push(lesson.to_vec());
+            true
+        };
+        log.teach(learn).unwrap();
+        all.into_inner()
+    }
+
     /// How many of the three tasks a log has; they are as they were, and the last ones are missing.
     fn count(log: &Log) -> u64 {
         let has = |&traces: &u64| log.has(task(traces));
@@ -419,6 +458,9 @@ mod tests {
         for traces in 1..=count {
             assert_eq!(log.read(task(traces)).unwrap(), Some(Kept::sample(traces)));
         }
+        // Whatever is known of tasks, what was learnt before is known, too.
+        let (least, taught) = (if count == 0 { 0 } else { lessons(count).len() }, taught(log));
+        assert!(taught.len() >= least && taught == lessons(3)[..taught.len()]);
         count
     }
 
@@ -426,14 +468,46 @@ mod tests {
     fn what_was_kept_is_there_when_it_is_opened_again() {
         let place = Place::new("again");
         place.filled();
-        let log = Log::open(&place.log(), &header()).unwrap();
+        let log = opened(&place.log());
         assert_eq!((count(&log), log.is_new()), (3, false));
         assert_eq!(log.read(task(4)).unwrap(), None);
-        // Records that come later are behind those.
-        log.keep(task(4), &Kept::sample(4)).unwrap();
+        // Records that come later are behind those, and what is known is not written again.
+        let before = std::fs::metadata(place.log()).unwrap().len();
+        keep(&log, 4);
+        keep(&log, 5);
         drop(log);
-        let log = Log::open(&place.log(), &header()).unwrap();
-        assert_eq!((count(&log), log.has(task(4))), (3, true));
+        let records: usize =
+            [4, 5].iter().map(|&it| task_record(LEARNT, task(it), &Kept::sample(it)).len()).sum();
+        assert_eq!(std::fs::metadata(place.log()).unwrap().len(), before + records as u64);
+        let log = opened(&place.log());
+        assert_eq!((count(&log), log.has(task(4)), log.has(task(5))), (3, true, true));
+    }
+
+    /// What was explored by other rules is none of it.
+    #[test]
+    fn tasks_are_of_those_who_go_by_the_same() {
+        let place = Place::new("by");
+        let whole = place.filled();
+        let log = opened(&place.log());
+        log.go_by(LEARNT + 1);
+        assert!((1..=3).all(|traces| !log.has(task(traces))));
+        assert_eq!(log.read(task(1)).unwrap(), None);
+        // Whoever performed this knew less, or more.
+        keep(&log, 1);
+        assert_eq!(std::fs::read(place.log()).unwrap(), whole);
+        let more = |from: usize, into: &mut Vec<Vec<u64>>| {
+            let all = lessons(3).iter().map(|lesson| lesson.to_vec()).chain([vec![9]]);
+            into.extend(all.skip(from));
+        };
+        log.keep(task(1), &Kept::sample(9), LEARNT + 1, more).unwrap();
+        drop(log);
+        let log = opened(&place.log());
+        assert_eq!(log.read(task(1)).unwrap(), Some(Kept::sample(1)));
+        log.go_by(LEARNT + 1);
+        assert_eq!(log.read(task(1)).unwrap(), Some(Kept::sample(9)));
+        assert_eq!(taught(&log)[3..], [vec![9]]);
+        let why = log.teach(|lesson| lesson != [9]).unwrap_err().to_string();
+        assert!(why.contains("says that something was learnt which cannot be learnt"), "{why}");
     }
 
     /// Killed at whatever moment: the file is as long as it got.
@@ -444,11 +518,11 @@ mod tests {
         let mut counts = Vec::new();
         for len in 0..whole.len() {
             std::fs::write(place.log(), &whole[..len]).unwrap();
-            let log = Log::open(&place.log(), &header()).unwrap();
+            let log = opened(&place.log());
             let had = count(&log);
             counts.push(had);
             for traces in had + 1..=3 {
-                log.keep(task(traces), &Kept::sample(traces)).unwrap();
+                keep(&log, traces);
             }
             drop(log);
             assert_eq!(std::fs::read(place.log()).unwrap(), whole, "cut off after {len} bytes");
@@ -469,6 +543,7 @@ mod tests {
                 std::fs::write(place.log(), &bytes).unwrap();
                 match Log::open(&place.log(), &header()) {
                     Ok(log) => {
+                        log.go_by(LEARNT);
                         assert!(at >= begin, "byte {at}");
                         assert!(count(&log) < 3, "byte {at}");
                     }
@@ -505,7 +580,7 @@ mod tests {
         std::fs::write(place.log(), [&MAGIC[..], &record(&newer.bytes)].concat()).unwrap();
         assert_eq!(
             why(&header()),
-            "the log /log has format 2, and this version of Allways writes format 1: begin a new one, with another name"
+            "the log /log has format 3, and this version of Allways writes format 2: begin a new one, with another name"
         );
         for text in
             ["x", "something else, and longer than the beginning of a log: a shopping list\n"]

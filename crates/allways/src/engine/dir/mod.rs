@@ -183,6 +183,7 @@ fn search_machine<M: Machine>(
     let mut bound: Option<Bound> = None;
     let mut counts = Counts::default();
     let (mut skeletons, mut locals, mut covered) = (0_u64, 0, 0_u128);
+    let mut threads = 1;
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
@@ -195,6 +196,7 @@ fn search_machine<M: Machine>(
             let _until_here = crew.hired();
             global.explore(&mut || {
                 if !std::mem::replace(&mut called, true) {
+                    threads = help.threads;
                     for _ in 1..help.threads {
                         scope.spawn(move || crew.work(help.make, parts, budget));
                     }
@@ -233,6 +235,7 @@ fn search_machine<M: Machine>(
         global_skeletons: Some(skeletons),
         local_skeletons: Some(locals as u64),
         covered_traces: Some(covered),
+        threads: Some(threads as u64),
         handler_executions: costs.map(|costs| costs.handler_executions),
         guard_executions: costs.map(|costs| costs.guard_executions),
         local_states: costs.map(|costs| costs.local_states),

@@ -13,7 +13,7 @@ use super::machine::{Machine, Machines, Told};
 use super::options::{Engine, Options, Reduction, Schedule, Search};
 use super::{
     Findings, Found, FoundWhat, checked_by_the_environment, dir, dpor, panicked, peak_memory,
-    refuse_by_dir,
+    plain, refuse_by_dir,
 };
 use crate::error::Error;
 use crate::model::step::guarded;
@@ -164,7 +164,11 @@ fn checked<S: Machines>(system: &S, options: &Options) -> Result<Outcome, Error>
             return Err(Error::Options(why.to_owned()));
         }
     };
-    conclude(system, &name, findings, options, &budget)
+    let mut outcome = conclude(system, &name, findings, options, &budget)?;
+    plain::compare(&mut outcome, options, |options, budget| {
+        Ok(dpor::search_machine(system.make()?, options, budget)?.0)
+    })?;
+    Ok(outcome)
 }
 
 /// Turns findings into an outcome: carries the run of a violation out again.
