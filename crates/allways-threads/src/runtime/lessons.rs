@@ -485,7 +485,7 @@ mod tests {
             }
             assert!(!names().register.learn(&[&lesson[..], &[0]].concat()));
             for at in 0..lesson.len() {
-                for other in [lesson[at] ^ 1, lesson[at] + 7 & 0xFF, u64::MAX] {
+                for other in [lesson[at] ^ 1, lesson[at].wrapping_add(7) & 0xFF, u64::MAX] {
                     let mut lesson = lesson.clone();
                     lesson[at] = other;
                     // It may be another lesson; whatever it is, it is taken or left.

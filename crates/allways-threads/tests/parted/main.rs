@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod plan;
+mod resumed;
 
 use allways::{Bound, Components, Engine, Options, Outcome, Verdict};
 use allways_threads::Program;
