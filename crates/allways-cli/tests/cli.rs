@@ -466,6 +466,9 @@ fn progress_of_components_counts_their_runs() {
 /// Every example in the help is one that works.
 #[test]
 fn the_examples_of_the_help_name_systems_and_bugs_that_exist() {
+    // Some of them write files, which nobody is to find the next time.
+    let place = std::env::temp_dir().join(format!("allways-{}-examples", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
     for page in [&["--help"][..], &["check", "--help"], &["list", "--help"]] {
         let Ran { out, .. } = allways(page);
         let examples = out.lines().filter_map(|line| line.trim().strip_prefix("allways check "));
@@ -481,13 +484,14 @@ fn the_examples_of_the_help_name_systems_and_bugs_that_exist() {
                 false => ["--max-states", "1"],
             };
             let args = [&["check"][..], &words, &bound, &["-q"]].concat();
-            let Ran { code, err, .. } = allways(&args);
+            let Ran { code, err, .. } = ran(command(&args).current_dir(&place));
             // A program of threads may be through before anybody looks at the clock.
             let is_through = entry.is_of_threads() && code < 2;
             assert_eq!((code, err.as_str()), (if is_through { code } else { 3 }, ""), "{example}");
         }
         assert_eq!(examples.is_empty(), page[0] == "list", "{out}");
     }
+    std::fs::remove_dir_all(place).unwrap();
 }
 
 #[test]

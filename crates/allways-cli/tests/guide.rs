@@ -150,7 +150,7 @@ impl Drop for Directory {
 /// A line without what differs from one time to the next: times, memory, and the room that columns
 /// of numbers take.
 fn steady(line: &str) -> String {
-    let statistics = ["elapsed", "peak memory", "memo hits"];
+    let statistics = ["elapsed", "peak memory", "memo hits", "run-time ratio", "speed-up"];
     if let Some(what) = statistics.iter().find(|what| line.trim_start().starts_with(**what)) {
         return (*what).to_owned();
     }

@@ -5,8 +5,8 @@
 //! needed to compare with: engine `dpor` with reduction `optimal`, which performs each trace once, on one thread, on the same system, after the check.
 //!
 //! It takes a tenth of the time that the check has taken, but no less than [`LEAST`] and no more than [`MOST`], and less if it comes to its end before. If it does not, what is measured is the mean over the traces
-//! that come first in the order of the search, which differ in one corner from each other: an estimate. Both times are those of a clock on the wall, for a thread: the time of a check counts once for each of the threads
-//! that it had, also while some of them had nothing to do, so the speed-up is rather told too small than too large. What is found on the way is a test of the engine: where `dir` says that all holds, nothing may go wrong.
+//! that come first in the order of the search, which differ in one corner from each other: an estimate. Both times are taken by a clock on the wall; that of the check is
+//! the sum over its threads, as long as they had something to do ([`Effort`](super::dir)). What is found on the way is a test of the engine: where `dir` says that all holds, nothing may go wrong.
 
 use super::budget::Budget;
 use super::options::{Engine, Options, Reduction};

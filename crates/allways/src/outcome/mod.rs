@@ -318,8 +318,8 @@ pub struct Statistics {
     pub local_skeletons: Option<u64>,
     /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.
     pub covered_traces: Option<u128>,
-    /// Engine `dir`: how many threads were at work, as far as it was worth while.
-    pub threads: Option<u64>,
+    /// Engine `dir`: how long all its threads together were at work. Waiting for each other is no work.
+    pub work_time: Option<Duration>,
     /// Engine `dir`, if it was [to be compared](crate::Options::compare_plain): traces that were explored plainly after the check, on one thread.
     pub plain_runs: Option<u64>,
     /// How long these took.
@@ -365,8 +365,8 @@ impl Statistics {
         (runs > 0).then(|| covered as f64 / runs as f64)
     }
 
-    /// Engine `dir`: how long a local trace takes, all that is done for it included, divided by how long a trace takes in [plain exploration](crate::Options::compare_plain). The time of a
-    /// check counts once for each of its [threads](Statistics::threads).
+    /// Engine `dir`: how long a local trace takes, all that is done for it included, divided by how long a trace takes in [plain exploration](crate::Options::compare_plain). What counts
+    /// is how long threads were [at work](Statistics::work_time), all together.
     ///
     /// ```
     /// use allways::prelude::*;
@@ -379,12 +379,12 @@ impl Statistics {
     pub fn run_time_ratio(&self) -> Option<f64> {
         let a_trace =
             |time: Duration, traces: u64| (traces > 0).then(|| time.as_secs_f64() / traces as f64);
-        let local = a_trace(self.elapsed, self.runs?)? * self.threads? as f64;
+        let local = a_trace(self.work_time?, self.runs?)?;
         let plain = a_trace(self.plain_time?, self.plain_runs?)?;
         (plain > 0.0).then(|| local / plain)
     }
 
-    /// Engine `dir`: how many times faster it was than [plain exploration](crate::Options::compare_plain) of all that it covers would have been, on as many threads: the reduction ratio divided by the run-time
+    /// Engine `dir`: how many times the work it would have been to [explore plainly](crate::Options::compare_plain) all that it covers: the reduction ratio divided by the run-time
     /// ratio.
     ///
     /// ```

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After so many runs, and with so many tasks that wait, others are called.
 const RUNS_ALONE: u64 = 64;
@@ -40,6 +40,40 @@ pub(super) struct Crew<'l> {
     pub ahead: AtomicUsize,
     over: Arc<AtomicBool>,
     log: Option<&'l Log>,
+    pub effort: &'l Effort,
+}
+
+/// How long others have worked beside the global explorer, and how long that has waited for them, in nanoseconds.
+#[derive(Default)]
+pub(super) struct Effort {
+    helped: AtomicU64,
+    waited: AtomicU64,
+}
+
+impl Effort {
+    /// Another than the global explorer does something.
+    pub fn help<T>(&self, work: impl FnOnce() -> T) -> T {
+        timed(&self.helped, work)
+    }
+
+    /// The global explorer waits for others.
+    pub fn wait<T>(&self, wait: impl FnOnce() -> T) -> T {
+        timed(&self.waited, wait)
+    }
+
+    /// How long all have worked, if it took so long.
+    pub fn of_all(&self, took: Duration) -> Duration {
+        let [helped, waited] = [&self.helped, &self.waited].map(|nanos| nanos.load(Relaxed));
+        (took + Duration::from_nanos(helped)).saturating_sub(Duration::from_nanos(waited))
+    }
+}
+
+fn timed<T>(nanos: &AtomicU64, what: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = what();
+    let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    nanos.fetch_add(took, Relaxed);
+    done
 }
 
 #[derive(Default)]
@@ -50,7 +84,7 @@ struct Board {
 }
 
 impl<'l> Crew<'l> {
-    pub fn new(log: Option<&'l Log>) -> Self {
+    pub fn new(log: Option<&'l Log>, effort: &'l Effort) -> Self {
         Crew {
             board: Mutex::default(),
             changed: Condvar::new(),
@@ -58,6 +92,7 @@ impl<'l> Crew<'l> {
             ahead: AtomicUsize::new(0),
             over: Arc::default(),
             log,
+            effort,
         }
     }
 
@@ -92,7 +127,7 @@ impl<'l> Crew<'l> {
         if let Some((number, task)) = board.waiting.pop_front() {
             return Next::Task(number, task);
         }
-        drop(self.changed.wait_timeout(board, A_WHILE));
+        self.effort.wait(|| drop(self.changed.wait_timeout(board, A_WHILE)));
         Next::Wait
     }
 
@@ -134,7 +169,7 @@ impl<'l> Crew<'l> {
         let budget = budget.beside(Arc::clone(&self.over), Arc::default());
         let mut mate: Option<(M, Trees)> = None;
         while let Some((number, task)) = self.take() {
-            let result = guarded(|| {
+            let perform = || {
                 let (machine, trees) = match &mut mate {
                     Some(mate) => mate,
                     none => {
@@ -144,7 +179,8 @@ impl<'l> Crew<'l> {
                     }
                 };
                 self.perform(&task, (machine, trees), parts, &budget)
-            });
+            };
+            let result = self.effort.help(|| guarded(perform));
             if !matches!(result, Ok(Ok(_))) {
                 mate = None;
             }

@@ -82,7 +82,7 @@ pub(super) struct Global<'a, M> {
     pub machine: &'a mut M,
     pub parts: &'a Parts,
     pub budget: &'a Budget,
-    crew: &'a Crew<'a>,
+    pub crew: &'a Crew<'a>,
     pub trees: Trees,
     log: Option<&'a Log>,
     max_depth: usize,

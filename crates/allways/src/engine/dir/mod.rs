@@ -48,7 +48,7 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
-use crew::Crew;
+use crew::{Crew, Effort};
 use global::{Counts, Global};
 use interface::Parts;
 use log::{Header, Log};
@@ -96,7 +96,13 @@ pub(crate) fn search<N: Node>(
         Built::Machine(machine) => Ok(*machine),
         Built::Panicked(_) => Err(Error::Internal("a node panics while starting".to_owned())),
     };
-    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
+    let effort = Effort::default();
+    let help = Help {
+        make: &make,
+        threads: options.thread_count().max(1),
+        log: log.as_ref(),
+        effort: &effort,
+    };
     let mut findings = match search_machine(&mut *machine, &parts, budget, &help)? {
         Some(findings) => findings,
         None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
@@ -139,7 +145,13 @@ pub(crate) fn search_together<S: Machines>(
         Ok(machine)
     };
     let mut machine = make()?;
-    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
+    let effort = Effort::default();
+    let help = Help {
+        make: &make,
+        threads: options.thread_count().max(1),
+        log: log.as_ref(),
+        effort: &effort,
+    };
     loop {
         let groups = machine.groups();
         if let Some(log) = &log {
@@ -170,6 +182,7 @@ struct Help<'h, M> {
     /// How many threads there may be.
     threads: usize,
     log: Option<&'h Log>,
+    effort: &'h Effort,
 }
 
 /// Explores a machine that is divided into components. `None` if it has to be done again, since something was learnt of who touches what.
@@ -183,11 +196,10 @@ fn search_machine<M: Machine>(
     let mut bound: Option<Bound> = None;
     let mut counts = Counts::default();
     let (mut skeletons, mut locals, mut covered) = (0_u64, 0, 0_u128);
-    let mut threads = 1;
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let crew = Crew::new(help.log);
+        let crew = Crew::new(help.log, help.effort);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
         let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
         global.counts = counts;
@@ -196,7 +208,6 @@ fn search_machine<M: Machine>(
             let _until_here = crew.hired();
             global.explore(&mut || {
                 if !std::mem::replace(&mut called, true) {
-                    threads = help.threads;
                     for _ in 1..help.threads {
                         scope.spawn(move || crew.work(help.make, parts, budget));
                     }
@@ -235,7 +246,7 @@ fn search_machine<M: Machine>(
         global_skeletons: Some(skeletons),
         local_skeletons: Some(locals as u64),
         covered_traces: Some(covered),
-        threads: Some(threads as u64),
+        work_time: Some(help.effort.of_all(budget.started.elapsed())),
         handler_executions: costs.map(|costs| costs.handler_executions),
         guard_executions: costs.map(|costs| costs.guard_executions),
         local_states: costs.map(|costs| costs.local_states),

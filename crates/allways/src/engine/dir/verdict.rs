@@ -227,7 +227,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
     fn cuts(&mut self, knowns: Range<usize>) -> Vec<Cut> {
         let Judge { global, met, threads, .. } = self;
         let (components, before) = (global.parts.len() as usize, &*met);
-        let budget = global.budget;
+        let (budget, effort) = (global.budget, global.crew.effort);
         let is_over = || budget.reached(0, 0).is_some();
         let all: &[Known] = &global.known;
         let skeletons: Vec<_> = knowns
@@ -252,11 +252,13 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let threads = if skeletons.len() < ALONE { 1 } else { *threads };
         let mut cuts: Vec<Cut> = std::thread::scope(|scope| {
             let some = &some;
-            let others: Vec<_> =
-                (1..threads).map(|from| scope.spawn(move || some(from, threads))).collect();
+            let helped = |from| scope.spawn(move || effort.help(|| some(from, threads)));
+            let others: Vec<_> = (1..threads).map(helped).collect();
             let mut cuts = some(0, threads);
             for other in others {
-                cuts.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+                cuts.extend(
+                    effort.wait(|| other.join()).unwrap_or_else(|panic| resume_unwind(panic)),
+                );
             }
             cuts
         });
