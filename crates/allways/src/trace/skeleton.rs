@@ -73,9 +73,10 @@ pub(crate) fn pair(a: u64, b: u64) -> u64 {
     mix(mix(a).rotate_left(32) ^ b.wrapping_add(0x9E37_79B9_7F4A_7C15))
 }
 
-/// The global name of an event with this past, which is the signature of the names of all that happens before it.
-pub(crate) fn global_name(component: u32, label: &Label, past: u64) -> Name {
-    pair(pair(u64::from(component), label.all), past) | 1
+/// The global name of an event that its own component calls so, with this past, which is the signature of the names of all that happens before it. Both are needed: what a component has taken is no
+/// event of the skeleton, and may come before what it has taken otherwise, too.
+pub(crate) fn global_name(own: Name, past: u64) -> Name {
+    pair(own, past) | 1
 }
 
 /// A set of names as one number.
@@ -117,8 +118,7 @@ impl Marks {
         (self.row, self.room) = (told, room);
         self.direct.iter().all(|&other| {
             let other = &self.all[other as usize];
-            other.component == component
-                || label.all != 0 && other.for_component(component).is_some()
+            other.component == component || other.for_component(component).is_some()
         })
     }
 
@@ -273,7 +273,7 @@ impl Marks {
             self.add_told_of(to, past, room);
             names.push(name_for(to, what, room));
         }
-        Mark { component, name: global_name(component, label, all), names, is_shared }
+        Mark { component, name: global_name(names[0].1, all), names, is_shared }
     }
 
     /// The mark that an event would have after the run without some of its events, which are in the order of the run; and the past that its own component could
@@ -365,6 +365,18 @@ impl<T: Clone> Trace<T> {
     /// The names of its local skeleton for a component.
     pub fn local_skeleton(&self, component: u32) -> impl Iterator<Item = Name> + '_ {
         self.events.iter().filter_map(move |event| event.mark.for_component(component))
+    }
+
+    /// The names of what some own events of a component take from others, or depend on otherwise by themselves, sorted; `None` if it has no name for some of that.
+    pub fn taken_by(&self, component: u32, is_in: impl Fn(usize) -> bool) -> Option<Box<[Name]>> {
+        let own = self.events.iter().enumerate();
+        let own = own.filter(|(place, it)| it.mark.component == component && is_in(*place));
+        let taken = own.flat_map(|(_, event)| &event.across);
+        let names = taken.map(|&other| self.events[other as usize].mark.for_component(component));
+        let mut names = names.collect::<Option<Vec<Name>>>()?;
+        names.sort_unstable();
+        names.dedup();
+        Some(names.into())
     }
 
     /// What is left if some events are left out, and all that happens after them: for each event, whether it stays.

@@ -99,7 +99,8 @@ impl Parts {
         if shown.is_opaque && !to.is_empty() {
             return Err(machine.cannot_be_parted(None));
         }
-        if to.is_empty() && !is_taken && !is_shared {
+        // Who only takes something shows nothing by that.
+        if to.is_empty() && !is_shared {
             return Ok(Label::default());
         }
         let mut all = pair(group, shared);
