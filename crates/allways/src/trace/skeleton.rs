@@ -1,7 +1,7 @@
 //! What components can tell of a run: interface events, skeletons, and how traces are put together from parts of others.
 //!
 //! The events of a run are divided among *components*. Most of what a component does is its own business. An event that others can tell of
-//! is an *interface event*: it gives something to them, or takes something that they gave, or touches what they touch. The **skeleton** of a trace
+//! is an *interface event*: it gives something to them, or touches what they touch. The **skeleton** of a trace
 //! is its interface events with the order that the whole trace gives them; the **local skeleton** of a component (DEMETER's `skel(proj_c)`) is the part of it that
 //! concerns the component: its own interface events and those of others that it can tell of.
 //!
@@ -15,9 +15,15 @@
 //! order among what others give, and so tells more local skeletons apart. Nothing depends on that: what is given is there or not. It is otherwise where others touch an object that the component touches, too:
 //! what they give only after that cannot be had before, so what they do to such objects is always told.
 //!
+//! **Who takes something shows nothing by that.** What was given is there until its receiver takes it, and nobody else can tell whether that has happened, nor in which order several things were taken. The paper counts receiving among
+//! interface transitions, and so tells skeletons apart that are the same for everybody: with this, there are often several times fewer. What a component has taken is told by what it gives afterwards: it is in the past of that. So the own name of
+//! an event has to be part of its global name. (Somebody may take something without a sign of it, and then take something else that comes after the former anyway: all that happens before the
+//! next event is the same as if he had not.)
+//!
 //! **Substitution.** Let two runs have the same local skeleton for a component. To put the component's events of the one in place of those of the other, [`Trace::with`] takes the component's
 //! events in the order of the one and the rest in that of the other, and goes on with either as long as all that it depends on across the border is
-//! there. It is there in time: what happens before an interface event across the border is in its name.
+//! there. It is there in time: what happens before an interface event across the border is in its name. In full: suppose that neither can go on. The component's next event lacks something that the rest has not given yet, and the
+//! rest has not given it since an event before it lacks something of the component. That is an own interface event, which the component's name for what is given tells; so it came before the taking in the component's own run, and has happened.
 //!
 //! **Composition** with a branching event goes the same way: of a trace, [`Trace::without`] leaves out what cannot be there with it, with all that happens after that, and
 //! the event comes last.
