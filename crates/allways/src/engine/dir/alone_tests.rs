@@ -38,7 +38,7 @@ fn explored<M: Machine>(machine: &mut M, has_trees: bool) -> Option<Seen> {
     let verdict = Verdicts::new(machine);
     machine.restart(0).unwrap();
     let effort = Effort::default();
-    let crew = Crew::new(None, &effort);
+    let crew = Crew::new(None, None, &effort);
     let mut global = Global::new(machine, &parts, &budget, (&crew, None), 0, verdict);
     assert!((0..parts.len()).all(|component| global.trees.of(component).is_some()));
     if !has_trees {

@@ -12,11 +12,16 @@
 //! **Why it is complete.** (1) *Substitution*: whether an event is possible, and what comes of it for others, depends on its component's own past and on what others have shown to it. Both are
 //! as they were if the component's part of a trace is put in place of another part with the same local skeleton. (2) *Components*: a component by itself is a machine whose
 //! dependencies are those of the whole, since what is forbidden is told by the past of an event. So DPOR performs a run of each of its traces, and asks for each step where else it could have happened;
-//! whatever it then finds possible and not wanted is a branch, also if it takes something from others: with what it gives alone, skeletons would be lost. (3) *Together*: let `T` be a trace of the system, and `t` the first of
+//! whatever it then finds possible and not wanted is a branch. What it takes from others is always wanted, in whatever order, as soon as it is given: so nothing is lost by that taking is no branch. (Where it is an interface event, as in the paper, it has to be one, against the paper's section 3.2: with outputs alone
+//! skeletons would be lost.) (3) *Together*: let `T` be a trace of the system, and `t` the first of
 //! its interface events, in some order, such that what comes up to it is in a known skeleton `K` and with it is in none. By (1) the component of `t` can do, with the rest of `K`, what it does in `T` before `t`, and `t`
 //! is possible there. It is not in `K`. So DPOR meets it: in the largest cut of a run around that point in which the step of its process is possible; if that is another event, with more in its past, then a skeleton with
 //! that one becomes known, and there is one event less between. In the end `t` is a branch, and it is composed with `K`, as with all that it fits into. What `K` has and `T` up to `t` lacks is left out only
-//! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
+//! if it cannot be together with `t`. So no such `T` is left: each is within a known skeleton. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. Let `T` come to its end, and let `K` be a known skeleton that has all of its
+//! skeleton, and *more*; a first event of that is one with nothing of it in its past. Let `m` be one, of component `c`. By itself with `K`, `c` can do its part of `T`. With that it has come to its end, unless something that is more is given to it: after that it can do nothing of `K` in place of `m`, since it has another past. So
+//! it stops, and `K` without `m` and all that comes after it is known; or it shows something that comes after what is more, and a skeleton with this in place of `m` is known. In that, others may have gone on, with first events of their own; to these the same is done, one by one. None of it undoes
+//! what was done before, since what they showed later is before nothing of that, and who has stopped does not go on unless with what is more. So there is a known skeleton in which one component fewer has a first event of what is more, and in the end one in which
+//! only one has. Nothing of what is more is given to that one before its own first event: it stops, and what is left is the skeleton of `T`. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod alone;
@@ -30,6 +35,7 @@ mod identity;
 mod interface;
 mod log;
 mod partial;
+mod pool;
 pub(crate) mod stateful;
 mod task;
 #[cfg(test)]
@@ -48,10 +54,12 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
+use alone::Trees;
 use crew::{Crew, Effort};
 use global::{Counts, Global};
 use interface::Parts;
 use log::{Header, Log};
+use pool::{Pool, SharedTrees};
 use std::fmt::Debug;
 use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
@@ -97,8 +105,11 @@ pub(crate) fn search<N: Node>(
         Built::Panicked(_) => Err(Error::Internal("a node panics while starting".to_owned())),
     };
     let effort = Effort::default();
+    let has_tree = Trees::which(&*machine, &parts);
+    let pool = || Box::new(Pool::new(&make, has_tree.clone())) as Box<dyn SharedTrees>;
     let help = Help {
         make: &make,
+        pool: Some(&pool),
         threads: options.thread_count().max(1),
         log: log.as_ref(),
         effort: &effort,
@@ -148,6 +159,7 @@ pub(crate) fn search_together<S: Machines>(
     let effort = Effort::default();
     let help = Help {
         make: &make,
+        pool: None,
         threads: options.thread_count().max(1),
         log: log.as_ref(),
         effort: &effort,
@@ -179,6 +191,8 @@ fn header(fingerprint: u64, options: &Options, components: &dyn Debug) -> Header
 struct Help<'h, M> {
     /// Makes more machines of the same kind.
     make: &'h (dyn Fn() -> Result<M, Error> + Sync),
+    /// Makes trees that all threads have in common, if machines can be handed from one thread to another.
+    pool: Option<&'h (dyn Fn() -> Box<dyn SharedTrees + 'h> + 'h)>,
     /// How many threads there may be.
     threads: usize,
     log: Option<&'h Log>,
@@ -199,17 +213,18 @@ fn search_machine<M: Machine>(
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let crew = Crew::new(help.log, help.effort);
+        let pool = help.pool.map(|make| make());
+        let crew = Crew::new(help.log, pool.as_deref(), help.effort);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
         let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
-            let (crew, mut called) = (&crew, false);
+            let (crew, make, mut called) = (&crew, help.make, false);
             let _until_here = crew.hired();
             global.explore(&mut || {
                 if !std::mem::replace(&mut called, true) {
                     for _ in 1..help.threads {
-                        scope.spawn(move || crew.work(help.make, parts, budget));
+                        scope.spawn(move || crew.work(make, parts, budget));
                     }
                 }
             })
