@@ -5,6 +5,7 @@ pub(crate) mod auto;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod components;
 pub(crate) mod dir;
 pub(crate) mod dpor;
 pub(crate) mod expand;
@@ -38,6 +39,7 @@ use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
 use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use components::Components;
 use goals::GoalFound;
 use options::{Engine, Options, Schedule, Search};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -182,7 +184,7 @@ impl<N: Node> System<N> {
 fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     let needs_dir = [
         (options.stateful, "remembering states of components (stateful)"),
-        (!options.components.groups().is_empty(), "a division into components (components)"),
+        (options.components != Components::default(), "a division into components (components)"),
         (options.resume.is_some(), "going on from a log (resume)"),
     ];
     let asked = |what: &[(bool, &'static str)]| {
@@ -196,6 +198,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     }
     if options.stateful && options.resume.is_some() {
         let why = "engine dir keeps a log of traces, not of states: a check cannot go on from one (resume) if it is stateful";
+        return Err(Error::Options(why.to_owned()));
+    }
+    if options.stateful && (options.components.is_nested() || options.components.is_auto()) {
+        let why = "components of components, and components that are found out, are for engine dir without states (stateful): with them, name components of one level, as 0,1/2";
         return Err(Error::Options(why.to_owned()));
     }
     let refused = [

@@ -27,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAGIC: &[u8; 16] = b"allways dir log\n";
 
 /// The version of what comes after it.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The bytes of a record before its content: its length and its checksum.
 const HEAD: usize = 12;
@@ -387,7 +387,7 @@ mod tests {
         std::fs::write(place.log(), [&MAGIC[..], &record(&newer.bytes)].concat()).unwrap();
         assert_eq!(
             why(&header()),
-            "the log /log has format 2, and this version of Allways writes format 1: begin a new one, with another name"
+            "the log /log has format 3, and this version of Allways writes format 2: begin a new one, with another name"
         );
         for text in
             ["x", "something else, and longer than the beginning of a log: a shopping list\n"]

@@ -23,12 +23,15 @@ mod alone;
 #[cfg(test)]
 mod alone_tests;
 mod codec;
+mod counts;
 mod crew;
 mod fit;
 mod global;
+mod grouping;
 mod identity;
 mod interface;
 mod log;
+mod nested;
 mod partial;
 pub(crate) mod stateful;
 mod task;
@@ -37,8 +40,9 @@ mod tests;
 mod verdict;
 
 use super::budget::Budget;
+use super::components::{Component, Components};
 use super::goals::Sighting;
-use super::options::{Components, Options};
+use super::options::Options;
 use super::{Findings, Found};
 use crate::engine::machine::handlers::{Built, Handlers};
 use crate::engine::machine::{Machine, Machines};
@@ -48,8 +52,10 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
+use counts::Counts;
 use crew::Crew;
-use global::{Counts, Global};
+use global::Global;
+use grouping::Division;
 use interface::Parts;
 use log::{Header, Log};
 use std::sync::atomic::Ordering::Relaxed;
@@ -82,13 +88,18 @@ pub(crate) fn search<N: Node>(
         return Err(Error::Options(why.to_owned()));
     }
     let nodes = machine.places();
-    let parts = Parts::new(options.components.among(nodes)?, machine.groups());
+    let components = match options.components.is_auto() {
+        true => grouping::find_out(&mut *machine, Some(nodes), budget)?,
+        false => options.components.clone(),
+    };
+    let members = components.among(nodes)?;
+    let parts = Parts::nested(&members, machine.groups());
     let log = match &options.resume {
         None => None,
         Some(path) => {
             let title = options.title.as_deref().unwrap_or_default();
             let fingerprint = identity::fingerprint(system, &space, title)?;
-            Some(Log::open(path, &header(fingerprint, options, &parts))?)
+            Some(Log::open(path, &header(fingerprint, options, members)?)?)
         }
     };
     let make = || match Handlers::build(&space)? {
@@ -100,6 +111,8 @@ pub(crate) fn search<N: Node>(
         Some(findings) => findings,
         None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
     };
+    let is_said = options.components != Components::default();
+    findings.statistics.components = is_said.then(|| components.to_string());
     // What was done in another process is not known to this one.
     if log.as_ref().is_none_or(Log::is_new) {
         findings.tally = Some(space.tally());
@@ -125,28 +138,31 @@ pub(crate) fn search_together<S: Machines>(
     };
     let mut machine = make()?;
     let help = Help { make: &make, threads: options.thread_count().max(1), log: None };
+    let asked = match options.components == Components::default() {
+        true => system.components(),
+        false => options.components.clone(),
+    };
+    let mut division = Division::new(&asked);
     loop {
-        let groups = machine.groups();
-        let components = match options.components == Components::default() {
-            true => system.components(),
-            false => options.components.clone(),
-        };
-        let parts = Parts::new(components.among(groups)?, groups);
+        let (components, parts) = division.of(&mut machine, budget)?;
         let findings = search_machine(&mut machine, &parts, budget, &help);
         // What was learnt on the way may be why it went wrong.
-        if machine.is_stale() {
+        if machine.is_stale() || findings.is_err() && division.lags(&mut machine, budget)? {
             continue;
         }
-        if let Some(findings) = findings? {
+        if let Some(mut findings) = findings? {
+            let is_said = asked != Components::default();
+            findings.statistics.components = is_said.then(|| components.to_string());
             return Ok(findings);
         }
     }
 }
 
 /// What a log must say to be one of this check.
-fn header(fingerprint: u64, options: &Options, parts: &Parts) -> Header {
+fn header(fingerprint: u64, options: &Options, members: Vec<Component>) -> Result<Header, Error> {
     let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
-    Header { fingerprint, options: format!("components {:?}, {depth} on depth", parts.groups) }
+    let components = Components::nested(members)?;
+    Ok(Header { fingerprint, options: format!("components {components}, {depth} on depth") })
 }
 
 /// What helps to explore.
@@ -174,7 +190,7 @@ fn search_machine<M: Machine>(
         verdict.look_at_observers(machine)?;
         let crew = Crew::new(help.log);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
-        let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
+        let mut global = Global::new(machine, parts, budget, (&crew, help.log, crew::perform), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
             let (crew, mut called) = (&crew, false);
@@ -208,6 +224,7 @@ fn search_machine<M: Machine>(
         let what = "components were explored one by one, and nothing of it fits together";
         return Err(Error::Internal(what.to_owned()));
     }
+    let is_nested = parts.is_nested();
     let costs = machine.costs();
     let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
     let statistics = Statistics {
@@ -217,7 +234,8 @@ fn search_machine<M: Machine>(
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),
-        local_skeletons: Some(locals as u64),
+        inner_skeletons: is_nested.then_some(counts.inner_skeletons),
+        local_skeletons: Some(if is_nested { counts.local_skeletons } else { locals as u64 }),
         covered_traces: Some(covered),
         handler_executions: costs.map(|costs| costs.handler_executions),
         guard_executions: costs.map(|costs| costs.guard_executions),

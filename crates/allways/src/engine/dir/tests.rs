@@ -16,7 +16,6 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 const NO_OPTIONS: SpaceOptions =
     SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
@@ -94,7 +93,7 @@ fn perform_with(
 ) -> Option<(Done, Kept)> {
     let options = Options { max_runs: Some(200), max_depth: Some(30), ..Options::default() };
     let budget = Budget::new(&options);
-    let done = task.perform((machine, trees), parts, &budget, &AtomicU64::new(0)).unwrap();
+    let done = task.perform((machine, trees), parts, &budget, &Arc::default()).unwrap();
     let kept = done.kept(task.component, machine)?;
     Some((done, kept))
 }
@@ -107,7 +106,7 @@ fn but_for_the_rest(task: &Task, done: &Done) -> Vec<String> {
         own.map(|(event, _)| event.what.clone()).collect::<Vec<_>>()
     };
     let Explored { branches, traces, others, looks, ends } = &done.found;
-    let mut all = vec![format!("{traces} {others} {} {}", done.transitions, done.depth)];
+    let mut all = vec![format!("{traces} {others} {:?}", done.counts)];
     for branch in branches {
         let part = own(&(Arc::clone(&branch.trace), branch.stays.clone()));
         let past: BTreeSet<_> = branch.past.iter().collect();
