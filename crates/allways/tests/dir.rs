@@ -186,3 +186,52 @@ fn forty_nodes_can_be_explored_in_pairs() {
     assert!(auto.components.is_some_and(|it| it.contains("(")));
     assert_eq!(auto.covered_traces, nested.covered_traces);
 }
+
+/// Says the same again and again; the other one stops listening after some time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Parrot {
+    Speaker,
+    Listener { heard: bool, rang: bool },
+}
+
+impl Node for Parrot {
+    type Msg = ();
+    type Timer = ();
+    type Call = ();
+    type Output = Never;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        match self {
+            Parrot::Speaker => cx.send(1, ()),
+            Parrot::Listener { .. } => cx.set_timer(()),
+        }
+    }
+
+    fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+        cx.send(1, ());
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {
+        if let Parrot::Listener { heard, .. } = self {
+            *heard = true;
+        }
+    }
+
+    fn on_timer(&mut self, (): (), _: &mut Cx<'_, Self>) {
+        if let Parrot::Listener { rang, .. } = self {
+            *rang = true;
+        }
+    }
+}
+
+/// Where envelopes stay in flight, what is sent again is nothing that anybody gets: it must not be taken for something that is shown, let alone twice.
+#[test]
+fn what_is_in_flight_already_is_not_given_again() {
+    let listener = Parrot::Listener { heard: false, rang: false };
+    let system = System::new([Parrot::Speaker, listener]).network(Network::duplicating());
+    let system = system.call(0, ()).call(0, ()).call(0, ());
+    let by = |engine| system.try_check(&Options { engine, ..Options::default() }).unwrap();
+    let (dpor, dir) = (by(Engine::Dpor), by(Engine::Dir));
+    assert_eq!(dir.statistics.covered_traces, dpor.statistics.runs.map(u128::from));
+    assert_eq!((dir.statistics.global_skeletons, dir.complete), (Some(1), true));
+}
