@@ -235,3 +235,40 @@ fn what_is_in_flight_already_is_not_given_again() {
     assert_eq!(dir.statistics.covered_traces, dpor.statistics.runs.map(u128::from));
     assert_eq!((dir.statistics.global_skeletons, dir.complete), (Some(1), true));
 }
+
+/// Who has spoken, in this order.
+struct Spoken;
+
+impl Observer<Parrot> for Spoken {
+    type State = Vec<usize>;
+
+    fn start(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn wants(&self, seen: &Seen<'_, Parrot>) -> bool {
+        matches!(seen, Seen::Call { .. })
+    }
+
+    fn observe(&self, state: &mut Vec<usize>, seen: Seen<'_, Parrot>) {
+        if let Seen::Call { node, .. } = seen {
+            state.push(node.index());
+        }
+    }
+}
+
+/// Observers are looked at in all orders of what they see, also if all nodes are one component.
+#[test]
+fn observers_see_everything_whatever_the_components_are() {
+    let system = System::new([Parrot::Speaker, Parrot::Speaker]).call(0, ()).call(1, ());
+    let system = system.observe(Spoken);
+    for order in [[0, 1], [1, 0]] {
+        let seen = move |state: &Vec<usize>| *state == order;
+        let system = system.clone().sometimes_observed("one after the other", seen);
+        for components in ["each", "0,1", "(0/1)", "auto"] {
+            let components = components.parse().unwrap();
+            let options = Options { engine: Engine::Dir, components, ..Options::default() };
+            system.try_check(&options).unwrap().assert_holds();
+        }
+    }
+}

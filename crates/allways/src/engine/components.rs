@@ -109,7 +109,17 @@ impl Component {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Components {
     all: Vec<Component>,
-    is_auto: bool,
+    how: How,
+}
+
+/// How members are put into components.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum How {
+    /// As is said; those of whom nothing is said are by themselves, unless somebody else has something to say about them.
+    #[default]
+    Named,
+    Each,
+    Auto,
 }
 
 impl Components {
@@ -145,7 +155,7 @@ impl Components {
         members.sort_unstable();
         match members.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(in_two(pair[0])),
-            None => Ok(Components { all, is_auto: false }),
+            None => Ok(Components { all, how: How::Named }),
         }
     }
 
@@ -155,7 +165,16 @@ impl Components {
     /// assert_eq!(allways::Components::auto().to_string(), "auto");
     /// ```
     pub fn auto() -> Self {
-        Components { all: Vec::new(), is_auto: true }
+        Components { all: Vec::new(), how: How::Auto }
+    }
+
+    /// Each by itself, also where a [program](crate::machine::Machines::components) would have others.
+    ///
+    /// ```
+    /// assert_eq!(allways::Components::each().to_string(), "each");
+    /// ```
+    pub fn each() -> Self {
+        Components { all: Vec::new(), how: How::Each }
     }
 
     /// Whether they are to be found out.
@@ -164,7 +183,7 @@ impl Components {
     /// assert!(!allways::Components::default().is_auto());
     /// ```
     pub fn is_auto(&self) -> bool {
-        self.is_auto
+        self.how == How::Auto
     }
 
     /// The components, as far as they were named.
@@ -237,7 +256,7 @@ impl fmt::Display for Component {
 
 impl fmt::Display for Components {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.is_auto, self.all.is_empty()) {
+        match (self.is_auto(), self.all.is_empty()) {
             (true, _) => f.write_str("auto"),
             (false, true) => f.write_str("each"),
             (false, false) => list(&self.all, f),
@@ -260,7 +279,7 @@ impl FromStr for Components {
     fn from_str(text: &str) -> Result<Self, Error> {
         match text.trim() {
             "auto" => return Ok(Components::auto()),
-            "each" => return Ok(Components::default()),
+            "each" => return Ok(Components::each()),
             _ => {}
         }
         let mut reader = Reader { text, at: 0 };

@@ -61,7 +61,6 @@ pub(super) struct Local {
     pub ends: Vec<Arc<End>>,
 }
 
-
 #[derive(Default)]
 struct Hook {
     traces: Vec<u32>,

@@ -109,6 +109,7 @@ fn observe<M: Machine>(
         machine.restart(run as usize % machine.starts())?;
         let (mut order, mut direct) = (Order::new(), Vec::new());
         let mut groups: Vec<u32> = Vec::new();
+        let mut told: Vec<Told> = Vec::new();
         while groups.len() < depth {
             machine.possible(&mut possible)?;
             // The first run is the one with which the search begins.
@@ -123,7 +124,10 @@ fn observe<M: Machine>(
                 break;
             }
             let own = machine.group(next.process);
-            observed.keep_together(machine, own, performed.footprint, &shown);
+            told.push(Told::by(machine, own, performed.footprint, &shown));
+            if shown.is_opaque {
+                observed.keep_together(own, &told[groups.len()]);
+            }
             let footprints = machine.footprints();
             let event = order.push(Touch {
                 process: next.process,
@@ -134,10 +138,46 @@ fn observe<M: Machine>(
             });
             groups.push(own);
             order.dependent_before(event, &mut direct);
-            direct.iter().for_each(|&other| observed.count(own, groups[other as usize]));
+            for other in direct.iter().map(|&other| other as usize) {
+                observed.count(own, groups[other]);
+                if !told[other].has(own) {
+                    observed.unite(own, groups[other]);
+                }
+            }
         }
     }
     Ok(observed)
+}
+
+/// Which groups are told of a step: its own, and others.
+enum Told {
+    All,
+    Some(Vec<u32>),
+}
+
+impl Told {
+    fn by<M: Machine>(machine: &M, own: u32, footprint: Footprint, shown: &Shown) -> Self {
+        let mut told = vec![own];
+        told.extend(shown.to.iter().map(|&(group, _)| group));
+        let footprints = machine.footprints();
+        let objects = footprints.writes(footprint).iter().chain(footprints.reads(footprint));
+        for &object in objects.filter(|object| !shown.passed.contains(object)) {
+            match machine.touched(object) {
+                Touched::Alone => {}
+                Touched::By(group) if group == own => {}
+                Touched::By(_) | Touched::ByAny => return Told::All,
+                Touched::Among(groups) => told.extend(groups),
+            }
+        }
+        Told::Some(told)
+    }
+
+    fn has(&self, group: u32) -> bool {
+        match self {
+            Told::All => true,
+            Told::Some(groups) => groups.contains(&group),
+        }
+    }
 }
 
 impl Observed {
@@ -149,30 +189,10 @@ impl Observed {
         }
     }
 
-    /// Notes who has to be together with a group, since nobody else can be told what its step does.
-    fn keep_together<M: Machine>(
-        &mut self,
-        machine: &M,
-        own: u32,
-        footprint: Footprint,
-        shown: &Shown,
-    ) {
-        if !shown.is_opaque {
-            return;
-        }
-        let footprints = machine.footprints();
-        let objects = footprints.writes(footprint).iter().chain(footprints.reads(footprint));
-        for &object in objects.filter(|object| !shown.passed.contains(object)) {
-            match machine.touched(object) {
-                Touched::Alone => {}
-                Touched::By(group) if group == own => {}
-                Touched::By(_) | Touched::ByAny => {
-                    (0..self.with.len() as u32).for_each(|other| self.unite(own, other));
-                }
-                Touched::Among(groups) => groups.iter().for_each(|&it| self.unite(own, it)),
-            }
-        }
-        shown.to.iter().for_each(|&(other, _)| self.unite(own, other));
+    /// Notes that a group has to be together with those who are told of its step, since it cannot be told what that does.
+    fn keep_together(&mut self, own: u32, told: &Told) {
+        let all = 0..self.with.len() as u32;
+        all.filter(|&other| told.has(other)).for_each(|other| self.unite(own, other));
     }
 
     fn unite(&mut self, one: u32, other: u32) {

@@ -60,7 +60,8 @@ impl Parts {
         if component.parts().is_empty() {
             return None;
         }
-        let mut members: Vec<_> = component.parts().iter().map(|it| it.members().to_vec()).collect();
+        let mut members: Vec<_> =
+            component.parts().iter().map(|it| it.members().to_vec()).collect();
         let is_outside = |group: &usize| !component.members().contains(group);
         members.push((0..groups).filter(is_outside).collect());
         let mut parts = Parts::new(members, groups);
@@ -68,6 +69,13 @@ impl Parts {
         (parts.rest, parts.others) = (Some(rest), if has_others { 0 } else { rest });
         parts.divide(component.parts(), groups);
         Some(parts)
+    }
+
+    /// With one more component, which has no members: what anybody may touch is then shared, also if all others are one component.
+    pub fn with_nobody(mut self) -> Self {
+        self.groups.push(Vec::new());
+        self.inner.push(None);
+        self
     }
 
     /// Whether some component consists of components.

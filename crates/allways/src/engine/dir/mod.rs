@@ -93,7 +93,11 @@ pub(crate) fn search<N: Node>(
         false => options.components.clone(),
     };
     let members = components.among(nodes)?;
-    let parts = Parts::nested(&members, machine.groups());
+    let mut parts = Parts::nested(&members, machine.groups());
+    // What feeds observers has to be told to somebody, for they are looked at where skeletons are.
+    if false && parts.len() == 1 && machine.readings().iter().any(|it| it.observer.is_some()) {
+        parts = parts.with_nobody();
+    }
     let log = match &options.resume {
         None => None,
         Some(path) => {
@@ -190,7 +194,8 @@ fn search_machine<M: Machine>(
         verdict.look_at_observers(machine)?;
         let crew = Crew::new(help.log);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
-        let mut global = Global::new(machine, parts, budget, (&crew, help.log, crew::perform), start, verdict);
+        let mut global =
+            Global::new(machine, parts, budget, (&crew, help.log, crew::perform), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
             let (crew, mut called) = (&crew, false);

@@ -5,29 +5,37 @@
 //! exploration of a component ([`Explored`]), so the level above cannot tell the difference. Below, *inner* is said of the parts, and *outer* of the component among its own kind. The paper says no more than that it
 //! can be done; the way is ours.
 //!
-//! Parts are explored as components of the whole machine, not of the `Partial`: what is wanted by the inner trace at hand is wanted by the outer one, since an inner skeleton has all that an outer one has. (What a step
+//! **Parts are explored as components of the whole machine**, not of the `Partial`: what is wanted by the inner trace at hand is wanted by the outer one, since an inner skeleton has all that an outer one has. (What a step
 //! shows to another component, or takes from one, it also shows to the rest, or takes from it; and the past that inner names tell is all of it.) So there are no machines within machines, however deep
-//! the components. And what comes of a part depends on its inner local skeleton alone, so that it is kept ([`Shared`]) and serves for all the outer skeletons in which it is met: components of components cost no more
-//! local traces than their innermost parts would cost side by side, and far fewer compositions.
+//! the components.
+//!
+//! **One task.** A component of components is one [task](super::task) of the outer level, and whoever takes it performs it as a whole, the tasks within it one after the other. Nothing is kept from one such task to the next but
+//! the [trees](super::alone) of parts, and what comes of a task does not depend on these: so it depends on the task alone, and so do all counts. A part is explored anew for each outer
+//! local skeleton in which it is met. Where it is one node, that is a walk through its tree.
 //!
 //! **The border of two levels.** A step that the outer level does not want is no event of the inner traces, so a part meets it as an inner branch, in the midst of one of the ways in which the other parts may
 //! go. As such it is composed with all inner traces into which it fits. Only then it can be told whether it is wanted: what other parts have shown outside, and it comes after, is in its outer
-//! name. If it is not wanted, the run up to it is not carried on: it is an outer branch, and is noted there, with all that the parts have done before ([`Machine::refuses`]).
+//! name. If it is not wanted, the run up to it is not carried on: it is an outer branch, and is noted there, with all that the parts have done before ([`Machine::refuses`]). What was left out of an inner trace to
+//! make room for it stays left out: a composition that has the same interface events would be refused for the same reason, and the branch is known by these.
 //!
-//! **Why it is sound.** All runs are runs of the machine, those that are composed too.
+//! **Why it is sound.** All runs are runs of the machine, those that are composed too. How a component looks, and how it ends, is shown by a run that is performed.
 //!
 //! **Why it is complete.** What the engine's own proof asks of the exploration of a component is this: (a) each of its traces is counted, and seen in all its cuts; (b) whatever it could show that is not
 //! wanted after some of its traces is noted, or else the same process's step in a larger cut, which, once it is known, leaves less between; (c) so is each way in which it may stop. *The inner engine is complete for all that is wanted*, by the same proof: the
 //! rest of the system does not branch, and need not. What it does next is there as soon as what it waits for is there; inner traces go on as long as something wanted can happen; and where a part
-//! stops, only that is left out of the rest which comes after something left out. So all that the rest can do after the events of an inner skeleton is in it. (b) Let `t` be a step that is not wanted, possible after a trace `r` of wanted events. `r` is within
+//! stops, only that is left out of the rest which comes after something left out. So all that the rest can do after the events of an inner skeleton is in it, but for what no part can tell of, and what happens before nothing
+//! that one can tell of. (b) Let `t` be a step that is not wanted, possible after a trace `r` of wanted events. `r` is within
 //! some inner skeleton that is known. There the part of `t` meets it, or the same process's step in a larger cut, as an inner branch, for it can be in no inner trace. The branch is composed with that skeleton, and found to be unwanted, or else wanted: then a larger inner
 //! skeleton becomes known, as in the engine's proof. (a, c) A trace of the component in which nothing more can happen is, for one inner skeleton, a combination of local traces of all its parts that have shown all of theirs and have stopped; and all such combinations
-//! are traces. The outer names of the events are the same in all of them. So if these are all that the outer level wants, the combinations are counted, and otherwise the component may stop there. How the component looks in a cut of one of its traces is a combination
-//! of how its parts look after their interface events in a cut of an inner skeleton, and all these combinations can be had (see [`verdict`](super::verdict)).
+//! are traces. The outer names of the events are the same in all of them. So if these are all that the outer level wants, the combinations are counted, and otherwise the component may stop there. (If the component has shown all, so has the rest: what
+//! it lacks comes after something that the component has not shown.) What may be wrong with an end is the sum of what may be wrong with those of the parts. How the component looks in a cut of one of its traces is a combination
+//! of how its parts look after their interface events in a cut of an inner skeleton, and all these combinations can be had (see [`verdict`](super::verdict)). The rest does all that it can in such a cut: no look depends on it.
+//!
+//! **If something is learnt** of who touches what, names are others from then on: what came of the component is of no use, and neither is what may have gone wrong. That is told upwards, and all is explored again.
 
+use super::alone::Trees;
 use super::counts::Counts;
 use super::crew::{Crew, Perform};
-use super::alone::Trees;
 use super::global::{Given, Global, Ran};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Explored, Fate, Look, Part, Partial, Seen};
