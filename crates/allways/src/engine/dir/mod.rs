@@ -95,7 +95,7 @@ pub(crate) fn search<N: Node>(
     let members = components.among(nodes)?;
     let mut parts = Parts::nested(&members, machine.groups());
     // What feeds observers has to be told to somebody, for they are looked at where skeletons are.
-    if false && parts.len() == 1 && machine.readings().iter().any(|it| it.observer.is_some()) {
+    if parts.len() == 1 && machine.readings().iter().any(|it| it.observer.is_some()) {
         parts = parts.with_nobody();
     }
     let log = match &options.resume {
