@@ -208,7 +208,10 @@ impl Node for Parrot {
     }
 
     fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
-        cx.send(1, ());
+        if *self == Parrot::Speaker {
+            cx.send(cx.id(), ());
+            cx.send(1, ());
+        }
     }
 
     fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {
@@ -227,13 +230,14 @@ impl Node for Parrot {
 /// Where envelopes stay in flight, what is sent again is nothing that anybody gets: it must not be taken for something that is shown, let alone twice.
 #[test]
 fn what_is_in_flight_already_is_not_given_again() {
-    let listener = Parrot::Listener { heard: false, rang: false };
-    let system = System::new([Parrot::Speaker, listener]).network(Network::duplicating());
-    let system = system.call(0, ()).call(0, ()).call(0, ());
+    let listener = || Parrot::Listener { heard: false, rang: false };
+    let system = System::new([Parrot::Speaker, listener(), listener()]);
+    let system = system.network(Network::duplicating()).call(0, ());
+    let system = system.calls_in_sequence([(0, ()), (2, ())]);
     let by = |engine| system.try_check(&Options { engine, ..Options::default() }).unwrap();
     let (dpor, dir) = (by(Engine::Dpor), by(Engine::Dir));
+    assert!(dir.complete && dpor.complete);
     assert_eq!(dir.statistics.covered_traces, dpor.statistics.runs.map(u128::from));
-    assert_eq!((dir.statistics.global_skeletons, dir.complete), (Some(1), true));
 }
 
 /// Who has spoken, in this order.

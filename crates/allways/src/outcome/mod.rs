@@ -318,7 +318,7 @@ pub struct Statistics {
     pub global_skeletons: Option<u64>,
     /// Engine `dir`: skeletons within components that consist of components, on all levels, if there are such.
     pub inner_skeletons: Option<u64>,
-    /// Engine `dir`: distinct local skeletons of all components together, each of which was explored.
+    /// Engine `dir`: distinct local skeletons of all components together, each of which was explored. Of components within components, as often as they were explored.
     pub local_skeletons: Option<u64>,
     /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.
     pub covered_traces: Option<u128>,

@@ -8,6 +8,9 @@
 //! Where many components are left, skeletons are what there is too much of. So components are put into components, at most three on each level, again those together that exchange the most. (How many members each then has is not evened out.) Nothing
 //! is lost by that: the innermost ones are explored by themselves as before.
 //!
+//! **Who has to be together.** Of some machines, such as threads, it cannot be told what each step does to what several touch, or who waits for whom. Those who are seen to have such a thing in common are one component from the beginning, however many
+//! these are. What the few runs do not show may turn out while the components are explored: then more is known of who touches what, and the components are found out again.
+//!
 //! Whatever comes out, the search is complete: only its cost depends on it. The same system always gets the same components.
 
 use super::interface::Parts;
