@@ -6,6 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A trace, and what stays of it.
 pub(crate) type Piece<'a, T> = (&'a Trace<T>, &'a [bool]);
 
+/// A component, where its events are taken from, which are left, and which are gone.
+type Side<'a, T> = (u32, &'a Trace<T>, Vec<usize>, Vec<bool>);
+
 impl<T: Clone> Trace<T> {
     /// What stays of this trace, with the events of some components taken from others, in which they have shown and been shown the same. `None` if
     /// they do not fit together.
@@ -17,7 +20,7 @@ impl<T: Clone> Trace<T> {
         for (place, event) in self.events.iter().enumerate() {
             known.extend(own(event).map(|name| ((event.mark.component, name), place)));
         }
-        let mut sides: Vec<(u32, &Trace<T>, Vec<usize>, Vec<bool>)> = Vec::new();
+        let mut sides: Vec<Side<'_, T>> = Vec::new();
         for (component, piece) in pieces.iter().enumerate() {
             let component = component as u32;
             let (trace, stays) = piece.unwrap_or((self, stays));

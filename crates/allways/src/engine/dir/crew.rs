@@ -107,7 +107,7 @@ impl<'l> Crew<'l> {
         let mut board = self.board();
         if let Some(result) = board.results.remove(&number) {
             self.ahead.store(board.results.len(), Relaxed);
-            return Next::Result(result);
+            return Next::Result(Box::new(result));
         }
         if let Some((number, task)) = board.waiting.pop_front() {
             return Next::Task(number, task);
@@ -209,7 +209,7 @@ impl Drop for Hired<'_, '_> {
 
 /// What to do for a result.
 pub(super) enum Next {
-    Result(Result<Done, Error>),
+    Result(Box<Result<Done, Error>>),
     Task(u64, Arc<Task>),
     Wait,
 }

@@ -370,7 +370,7 @@ impl<'a, M: Machine> Global<'a, M> {
     fn await_result(&mut self, task: &Task, number: u64) -> Result<(), Error> {
         loop {
             match self.crew.result(number) {
-                Next::Result(result) => return self.take_in(task, result?),
+                Next::Result(result) => return self.take_in(task, (*result)?),
                 Next::Task(next, other) => {
                     let (crew, mate) = (self.crew, (&mut *self.machine, &mut self.trees));
                     let result = (self.perform)(crew, &other, mate, self.parts, self.budget);

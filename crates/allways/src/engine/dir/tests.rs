@@ -5,11 +5,12 @@ use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Explored, Part, Seen};
 use super::task::{Done, Kept, Reviver, Task};
 use crate::engine::budget::Budget;
+use crate::engine::components::Component;
 use crate::engine::machine::Machine;
 use crate::engine::machine::handlers::{Built, Handlers};
 use crate::engine::options::Options;
 use crate::node::{Record, state};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan, wide_plan};
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::skeleton::{Trace, signature};
 use proptest::prelude::*;
@@ -44,8 +45,15 @@ fn with_machine<R>(
     };
     let nodes = machine.places();
     let group = |colour| (0..nodes).filter(|&it| colours[it] == colour).collect::<Vec<_>>();
-    let components = (0..6).map(group).filter(|group| !group.is_empty()).collect();
-    let parts = Parts::new(components, machine.groups());
+    let single = |node: &usize| Component::of(vec![*node]).unwrap();
+    // Some consist of components.
+    let component = |group: Vec<usize>| match group.len() > 1 && group[0].is_multiple_of(2) {
+        true => Component::made_of(group.iter().map(single).collect()).unwrap(),
+        false => Component::of(group).unwrap(),
+    };
+    let groups = (0..6).map(group).filter(|group| !group.is_empty());
+    let components: Vec<_> = groups.map(component).collect();
+    let parts = Parts::nested(&components, machine.groups());
     Some(then(&mut machine, &parts))
 }
 
@@ -158,7 +166,7 @@ proptest! {
     /// Whoever performs a task, and after whatever others: the same comes of it, to the last bit.
     #[test]
     fn what_comes_of_a_task_depends_on_the_task_alone(
-        plan in plan(),
+        plan in prop_oneof![plan(), wide_plan()],
         colours in prop::array::uniform8(0..6_usize),
         walks in walks(),
     ) {
