@@ -13,7 +13,7 @@
 //! their sockets. How many these are has to be told, too, so making another one for the same stream is an event.
 
 use super::Runtime;
-use super::log::{Cut, mix};
+use super::log::mix;
 use super::names::Names;
 use super::network::Called;
 use super::op::{Kind, NONE, Op};
@@ -290,12 +290,6 @@ impl Runtime {
         }
     }
 
-    /// The group of a thread's event with which something of this kind happened.
-    fn group_of_event(&self, event: u32) -> Option<u32> {
-        let entry = self.log.entries.get(event as usize)?;
-        Some(self.group(entry.thread))
-    }
-
     /// What others are told by a step that is possible after the run without some events.
     pub fn shown(
         &mut self,
@@ -344,24 +338,11 @@ impl Runtime {
                 let place = self.rules(without).place(op.object, can.value, op.argument);
                 into.passed.push(place);
             }
-            let tail = self.population.names.part(op.object, part::TAIL);
-            let cut = Cut { log: &self.log, without };
-            let sent = |&(_, entry): &(u32, &super::log::Entry)| {
-                entry.succeeded && entry.value == can.value
-            };
-            let sent = cut.on(tail).find(sent).map(|(event, _)| event);
-            into.from = sent.and_then(|event| self.group_of_event(event));
-            into.taken = message;
         } else if op.kind.receives() && can.value == u64::MAX && self.receiver(op.object).is_some()
         {
             // The end: it is given by the last of those who drop their sockets. Nothing will come into the place any more.
-            let cut = Cut { log: &self.log, without };
             let senders = self.population.made[op.object as usize].senders.iter();
-            let own: Vec<u32> = senders.map(|sender| sender.own).collect();
-            let last = own.iter().filter_map(|&own| cut.on(own).next()).map(|(event, _)| event);
-            into.from = last.max().and_then(|event| self.group_of_event(event));
-            into.taken = message;
-            into.passed.extend(own);
+            into.passed.extend(senders.map(|sender| sender.own));
             if !is_polled(self) {
                 let (received, _) = self.rules(without).count(op.object, part::HEAD);
                 let place = self.rules(without).place(op.object, received, op.argument);

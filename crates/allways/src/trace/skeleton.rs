@@ -1,7 +1,7 @@
 //! What components can tell of a run: interface events, skeletons, and how traces are put together from parts of others.
 //!
 //! The events of a run are divided among *components*. Most of what a component does is its own business. An event that others can tell of
-//! is an *interface event*: it gives something to them, or takes something that they gave, or touches what they touch. The **skeleton** of a trace
+//! is an *interface event*: it gives something to them, or touches what they touch. The **skeleton** of a trace
 //! is its interface events with the order that the whole trace gives them; the **local skeleton** of a component (DEMETER's `skel(proj_c)`) is the part of it that
 //! concerns the component: its own interface events and those of others that it can tell of.
 //!
@@ -15,9 +15,15 @@
 //! order among what others give, and so tells more local skeletons apart. Nothing depends on that: what is given is there or not. It is otherwise where others touch an object that the component touches, too:
 //! what they give only after that cannot be had before, so what they do to such objects is always told.
 //!
+//! **Who takes something shows nothing by that.** What was given is there until its receiver takes it, and nobody else can tell whether that has happened, nor in which order several things were taken. The paper counts receiving among
+//! interface transitions, and so tells skeletons apart that are the same for everybody: with this, there are often several times fewer. What a component has taken is told by what it gives afterwards: it is in the past of that. So the own name of
+//! an event has to be part of its global name. (Somebody may take something without a sign of it, and then take something else that comes after the former anyway: all that happens before the
+//! next event is the same as if he had not.)
+//!
 //! **Substitution.** Let two runs have the same local skeleton for a component. To put the component's events of the one in place of those of the other, [`Trace::with`] takes the component's
 //! events in the order of the one and the rest in that of the other, and goes on with either as long as all that it depends on across the border is
-//! there. It is there in time: what happens before an interface event across the border is in its name.
+//! there. It is there in time: what happens before an interface event across the border is in its name. In full: suppose that neither can go on. The component's next event lacks something that the rest has not given yet, and the
+//! rest has not given it since an event before it lacks something of the component. That is an own interface event, which the component's name for what is given tells; so it came before the taking in the component's own run, and has happened.
 //!
 //! **Composition** with a branching event goes the same way: of a trace, [`Trace::without`] leaves out what cannot be there with it, with all that happens after that, and
 //! the event comes last.
@@ -73,9 +79,10 @@ pub(crate) fn pair(a: u64, b: u64) -> u64 {
     mix(mix(a).rotate_left(32) ^ b.wrapping_add(0x9E37_79B9_7F4A_7C15))
 }
 
-/// The global name of an event with this past, which is the signature of the names of all that happens before it.
-pub(crate) fn global_name(component: u32, label: &Label, past: u64) -> Name {
-    pair(pair(u64::from(component), label.all), past) | 1
+/// The global name of an event that its own component calls so, with this past, which is the signature of the names of all that happens before it. Both are needed: what a component has taken is no
+/// event of the skeleton, and may come before what it has taken otherwise, too.
+pub(crate) fn global_name(own: Name, past: u64) -> Name {
+    pair(own, past) | 1
 }
 
 /// A set of names as one number.
@@ -117,8 +124,7 @@ impl Marks {
         (self.row, self.room) = (told, room);
         self.direct.iter().all(|&other| {
             let other = &self.all[other as usize];
-            other.component == component
-                || label.all != 0 && other.for_component(component).is_some()
+            other.component == component || other.for_component(component).is_some()
         })
     }
 
@@ -273,7 +279,7 @@ impl Marks {
             self.add_told_of(to, past, room);
             names.push(name_for(to, what, room));
         }
-        Mark { component, name: global_name(component, label, all), names, is_shared }
+        Mark { component, name: global_name(names[0].1, all), names, is_shared }
     }
 
     /// The mark that an event would have after the run without some of its events, which are in the order of the run; and the past that its own component could
@@ -365,6 +371,18 @@ impl<T: Clone> Trace<T> {
     /// The names of its local skeleton for a component.
     pub fn local_skeleton(&self, component: u32) -> impl Iterator<Item = Name> + '_ {
         self.events.iter().filter_map(move |event| event.mark.for_component(component))
+    }
+
+    /// The names of what some own events of a component take from others, or depend on otherwise by themselves, sorted; `None` if it has no name for some of that.
+    pub fn taken_by(&self, component: u32, is_in: impl Fn(usize) -> bool) -> Option<Box<[Name]>> {
+        let own = self.events.iter().enumerate();
+        let own = own.filter(|(place, it)| it.mark.component == component && is_in(*place));
+        let taken = own.flat_map(|(_, event)| &event.across);
+        let names = taken.map(|&other| self.events[other as usize].mark.for_component(component));
+        let mut names = names.collect::<Option<Vec<Name>>>()?;
+        names.sort_unstable();
+        names.dedup();
+        Some(names.into())
     }
 
     /// What is left if some events are left out, and all that happens after them: for each event, whether it stays.

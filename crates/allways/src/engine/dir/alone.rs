@@ -91,6 +91,8 @@ struct Node {
     parent: u32,
     /// The last step, and what can be told of it. The root has none.
     step: Option<Step>,
+    /// All that it took from others on the way, as one number.
+    taken: u64,
     /// How the component looks then, by its place among all looks; and the run that shows it, if it was asked for.
     look: u32,
     seen: Option<Arc<Seen>>,
@@ -159,10 +161,10 @@ pub(super) struct Alone {
     choices: Vec<Choice>,
     options: Vec<Choosable>,
     ends: Vec<Stop>,
-    /// The numbers of branches, by name and own interface events around them; and all looks, with their numbers by own interface events.
+    /// The numbers of branches, by name and own interface events around them; and all looks, with their numbers by own interface events and what was taken.
     branches: FxHashMap<(Name, u64), u32>,
     looks: Vec<Look>,
-    known_looks: FxHashMap<(u64, Look), u32>,
+    known_looks: FxHashMap<(u64, u64, Look), u32>,
     /// Kept for its room.
     marks: Marks,
 }
@@ -364,8 +366,8 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
     fn begin(&mut self) -> Result<(), Error> {
         self.led.restart(self.start)?;
         if self.tree.nodes.is_empty() {
-            let look = self.look(0);
-            self.tree.nodes.push(Node { parent: NONE, step: None, look, seen: None });
+            let look = self.look(0, 0);
+            self.tree.nodes.push(Node { parent: NONE, step: None, taken: 0, look, seen: None });
         }
         self.give(0)?;
         self.stood.push((0, self.led.moves.len()));
@@ -540,12 +542,15 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
         };
         let last = self.led.moves[self.led.moves.len() - 1];
         let doing = self.led.parts.doing(&*self.led.machine, last);
-        let look = self.look(done as usize);
+        let parent = self.frames.last().map_or(NONE, |frame| frame.node);
+        let before = self.tree.nodes.get(parent as usize).map_or(0, |node| node.taken);
+        // One takes nothing twice, but for what several touch.
+        let taken = across.iter().copied().map(mix).fold(before, u64::wrapping_add);
+        let look = self.look(done as usize, taken);
         let child = self.tree.nodes.len() as u32;
         let is_interface = mark.name != 0;
         let step = Some(Step { transition, doing, mark, across });
-        let parent = self.frames.last().map_or(NONE, |frame| frame.node);
-        self.tree.nodes.push(Node { parent, step, look, seen: None });
+        self.tree.nodes.push(Node { parent, step, taken, look, seen: None });
         self.tree.choices[choice as usize].child = child;
         if is_interface {
             self.give(done as usize)?;
@@ -562,14 +567,14 @@ impl<'w, 'a, M: Machine> Walk<'w, 'a, M> {
     }
 
     /// The number of how the component looks where the machine stands.
-    fn look(&mut self, done: usize) -> u32 {
+    fn look(&mut self, done: usize, taken: u64) -> u32 {
         if self.readings == 0 || self.place.is_none() {
             return NONE;
         }
         let look = self.look_now();
         let Alone { looks, known_looks, .. } = &mut *self.tree;
         let next = looks.len() as u32;
-        let number = *known_looks.entry((self.own[done], look.clone())).or_insert(next);
+        let number = *known_looks.entry((self.own[done], taken, look.clone())).or_insert(next);
         if number == next {
             looks.push(look);
         }

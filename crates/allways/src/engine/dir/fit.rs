@@ -26,8 +26,9 @@ pub(super) struct Index {
 /// A branch, and what is asked of it.
 pub(super) struct Candidate {
     pub branch: Arc<Branch>,
-    /// The component's own interface events before it or around it, in their order.
+    /// The component's own interface events before it or around it, in their order; and what it takes from others meanwhile.
     own: Box<[Name]>,
+    taken: Box<[Name]>,
     past: Box<[Name]>,
 }
 
@@ -57,7 +58,10 @@ impl Candidate {
         let mut past: Vec<Name> = branch.past.iter().copied().collect();
         past.sort_unstable();
         let own = branch.around().collect();
-        Candidate { branch, own, past: past.into() }
+        // It has names for all of that, or it could not have done so.
+        let taken = branch.trace.taken_by(branch.component, |place| branch.stays[place]);
+        let taken = taken.unwrap_or_default();
+        Candidate { branch, own, taken, past: past.into() }
     }
 
     /// The last of the component's own interface events before it, or zero.
@@ -134,7 +138,7 @@ impl Index {
         let component = candidate.branch.component;
         let Room { past, stays, own, out } = room;
         [&mut *stays, &mut *own, &mut *out].into_iter().for_each(|set| self.empty(set));
-        for &name in &candidate.own {
+        for &name in candidate.own.iter().chain(&candidate.taken) {
             match self.place(component, name) {
                 Some(place) => insert(own, place),
                 None => return Fit::Part,

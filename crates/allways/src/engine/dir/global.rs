@@ -99,7 +99,7 @@ pub(super) struct Global<'a, M> {
     pub locals: FxHashMap<(u32, u64), Local>,
     /// For each component and its own interface events, how it may look after them, in the order in which that was learnt.
     pub looks: Vec<FxHashMap<u64, Vec<Arc<Seen>>>>,
-    known_looks: FxHashSet<(u32, u64, u64)>,
+    known_looks: FxHashSet<(u32, u64, u64, u64)>,
     /// For each view, when it was first met.
     pub ranks: FxHashMap<u32, u32>,
     pub counts: Counts,
@@ -398,7 +398,8 @@ impl<'a, M: Machine> Global<'a, M> {
         let known = self.locals.entry((task.component, task.local)).or_default();
         (known.traces, known.ends) = (found.traces, found.ends);
         for seen in found.looks {
-            if self.known_looks.insert((task.component, seen.own, seen.key)) {
+            let taken = signature(seen.taken.iter().copied());
+            if self.known_looks.insert((task.component, seen.own, taken, seen.key)) {
                 self.add_look(task.component, seen);
             }
         }
@@ -443,7 +444,7 @@ impl<'a, M: Machine> Global<'a, M> {
             revived.ends.push(Arc::new(reviver.end(kept, end)?));
         }
         for look in &kept.looks {
-            if self.known_looks.insert((component, look.own, look.key)) {
+            if self.known_looks.insert((component, look.own, look.taken, look.key)) {
                 revived.looks.push(Arc::new(reviver.seen(kept, look)?));
             }
         }
@@ -465,7 +466,15 @@ impl<'a, M: Machine> Global<'a, M> {
             let next = self.ranks.len() as u32;
             self.ranks.entry(view).or_insert(next);
         }
-        self.looks[component as usize].entry(seen.own).or_default().push(seen);
+        let known = self.looks[component as usize].entry(seen.own).or_default();
+        // Where less has to be given it is possible, too.
+        let is_for_less = |other: &Arc<Seen>| {
+            other.look == seen.look
+                && other.taken.iter().all(|name| seen.taken.binary_search(name).is_ok())
+        };
+        if !known.iter().any(is_for_less) {
+            known.push(seen);
+        }
     }
 
     /// Adds a branch that is new.
@@ -507,8 +516,8 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut all = index.signature(stays);
         let mut wanted = None;
         match &branch.step {
-            Some((_, label, _)) => {
-                let name = global_name(component, label, index.signature(past));
+            Some((_, _, own)) => {
+                let name = global_name(*own, index.signature(past));
                 all = all.wrapping_add(mix(name));
                 wanted = Some(name);
                 if !self.composed.insert(all) || self.is_part_of_known(&trace, stays, name) {
@@ -565,15 +574,23 @@ impl<'a, M: Machine> Global<'a, M> {
     fn fit_in_part(&self, trace: &Trace<Doing>, branch: &Branch) -> (Vec<u64>, Box<[bool]>) {
         let component = branch.component;
         let mut names: FxHashSet<Name> = trace.local_skeleton(component).collect();
+        let other = &branch.trace;
         loop {
-            let other_stays = branch.trace.without(|place, event| {
+            let other_stays = other.without(|place, event| {
+                let lacks = |name: Option<Name>| name.is_some_and(|name| !names.contains(&name));
+                let taken = event
+                    .across
+                    .iter()
+                    .map(|&it| other.events[it as usize].mark.for_component(component));
                 !branch.stays[place]
-                    || own_name(event, component).is_some_and(|name| !names.contains(&name))
+                    || lacks(own_name(event, component))
+                    || event.mark.component == component && taken.into_iter().any(lacks)
             });
-            let kept: FxHashSet<Name> = (branch.trace.events.iter().zip(&other_stays))
+            let kept: FxHashSet<Name> = (other.events.iter().zip(&other_stays))
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| own_name(event, component))
                 .collect();
+            let taken = other.taken_by(component, |place| other_stays[place]).unwrap_or_default();
             let stays = trace.without(|_, event| {
                 let Some(name) = event.mark.for_component(component) else { return false };
                 match (&branch.step, event.mark.component == component) {
@@ -588,7 +605,7 @@ impl<'a, M: Machine> Global<'a, M> {
                 .filter(|(_, stays)| **stays)
                 .filter_map(|(event, _)| event.mark.for_component(component))
                 .collect();
-            if kept.is_subset(&left) {
+            if kept.is_subset(&left) && taken.iter().all(|name| left.contains(name)) {
                 let mut bits = vec![0; trace.events.len() / 64 + 1];
                 let staying = stays.iter().enumerate().filter(|(_, stays)| **stays);
                 staying.for_each(|(event, _)| insert(&mut bits, event));

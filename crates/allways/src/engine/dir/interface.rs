@@ -98,14 +98,13 @@ impl Parts {
         self.of_group.get(group as usize).copied().unwrap_or(self.others)
     }
 
-    /// What a step shows to other components. `giver` is the component, if it is another one, of an event without which there would be no such step.
+    /// What a step shows to other components. What it takes from them it does not show: nobody can tell whether something that was given is taken yet, nor in which order.
     fn label<M: Machine>(
         &self,
         machine: &M,
         process: Process,
         shown: &Shown,
         footprint: Footprint,
-        giver: Option<u32>,
     ) -> Result<Label, Error> {
         let own = self.of(machine, process);
         let footprints = machine.footprints();
@@ -146,18 +145,13 @@ impl Parts {
             sharers.into_iter().for_each(|other| show(other, shared));
         }
         to.sort_unstable();
-        let from = shown.from.map(|group| self.of_group(group)).filter(|&from| from != own);
-        let is_taken = giver.or(from).is_some();
         if shown.is_opaque && !to.is_empty() {
             return Err(machine.cannot_be_parted(None));
         }
-        if to.is_empty() && !is_taken && !is_shared {
+        if to.is_empty() && !is_shared {
             return Ok(Label::default());
         }
         let mut all = pair(group, shared);
-        if is_taken {
-            all = pair(all, shown.taken);
-        }
         for &(component, what) in &to {
             all = pair(all, pair(u64::from(component), what));
         }
@@ -299,8 +293,7 @@ impl<'a, M: Machine> Led<'a, M> {
         let performed = self.machine.perform(transition)?;
         let event = self.moves.len();
         let (machine, process) = (&*self.machine, transition.process);
-        let giver = self.giver(process, performed.created_by, machine.needs(event));
-        let label = self.parts.label(machine, process, &self.shown, performed.footprint, giver)?;
+        let label = self.parts.label(machine, process, &self.shown, performed.footprint)?;
         let footprints = machine.footprints();
         let touch = Touch {
             process,
@@ -350,14 +343,6 @@ impl<'a, M: Machine> Led<'a, M> {
         Ok(performed)
     }
 
-    /// The component, if it is another one, of an event without which there would be no such step.
-    fn giver(&self, process: Process, created_by: Option<usize>, needs: &[u32]) -> Option<u32> {
-        let own = self.parts.of(&*self.machine, process);
-        let needs = needs.iter().map(|&event| event as usize);
-        let components = created_by.into_iter().chain(needs).map(|it| self.marks.all[it].component);
-        components.into_iter().find(|&component| component != own)
-    }
-
     /// What a step would be that is possible after the run without some events.
     pub fn would(
         &mut self,
@@ -368,8 +353,7 @@ impl<'a, M: Machine> Led<'a, M> {
     ) -> Result<Would, Error> {
         self.machine.shows(transition, without, &mut self.shown)?;
         let (machine, process) = (&*self.machine, transition.process);
-        let giver = self.giver(process, created_by, machine.needed());
-        let label = self.parts.label(machine, process, &self.shown, footprint, giver)?;
+        let label = self.parts.label(machine, process, &self.shown, footprint)?;
         let what = Move { transition, footprint };
         let component = self.parts.of(machine, process);
         if label.all == 0 {

@@ -12,11 +12,14 @@
 //! **Why it is complete.** (1) *Substitution*: whether an event is possible, and what comes of it for others, depends on its component's own past and on what others have shown to it. Both are
 //! as they were if the component's part of a trace is put in place of another part with the same local skeleton. (2) *Components*: a component by itself is a machine whose
 //! dependencies are those of the whole, since what is forbidden is told by the past of an event. So DPOR performs a run of each of its traces, and asks for each step where else it could have happened;
-//! whatever it then finds possible and not wanted is a branch, also if it takes something from others: with what it gives alone, skeletons would be lost. (3) *Together*: let `T` be a trace of the system, and `t` the first of
+//! whatever it then finds possible and not wanted is a branch. What it takes from others is always wanted, in whatever order, as soon as it is given: so nothing is lost by that taking is no branch. (Where it is an interface event, as in the paper, it has to be one, against the paper's section 3.2: with outputs alone
+//! skeletons would be lost.) (3) *Together*: let `T` be a trace of the system, and `t` the first of
 //! its interface events, in some order, such that what comes up to it is in a known skeleton `K` and with it is in none. By (1) the component of `t` can do, with the rest of `K`, what it does in `T` before `t`, and `t`
 //! is possible there. It is not in `K`. So DPOR meets it: in the largest cut of a run around that point in which the step of its process is possible; if that is another event, with more in its past, then a skeleton with
 //! that one becomes known, and there is one event less between. In the end `t` is a branch, and it is composed with `K`, as with all that it fits into. What `K` has and `T` up to `t` lacks is left out only
-//! if it cannot be together with `t`. So no such `T` is left. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. So each skeleton with which some trace
+//! if it cannot be together with `t`. So no such `T` is left: each is within a known skeleton. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. Let `T` come to its end within a known skeleton `K` that has more. Of what it has more, let `m` be a first event, of component `c`. By itself with `K`, `c` can do its part of `T`; then it does not do `m`, for that would have another past. Either it stops there, and `K`
+//! without `m` and all that comes after it is known, which has less than `K`. Or it goes on, with something that `T` does not give: then there is a known skeleton in which all that `c` has more comes after that, in place of `m`. Going on so with the others, all that
+//! is more comes after the first event of one component; that one stops, and with this event all the rest is gone. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod alone;

@@ -6,7 +6,7 @@
 //! can be done; the way is ours.
 //!
 //! **Parts are explored as components of the whole machine**, not of the `Partial`: what is wanted by the inner trace at hand is wanted by the outer one, since an inner skeleton has all that an outer one has. (What a step
-//! shows to another component, or takes from one, it also shows to the rest, or takes from it; and the past that inner names tell is all of it.) So there are no machines within machines, however deep
+//! shows to another component it also shows to the rest; what parts have taken is in the names of what they show afterwards, to each other too; and the past that inner global names tell is all of it.) So there are no machines within machines, however deep
 //! the components.
 //!
 //! **One task.** A component of components is one [task](super::task) of the outer level, and whoever takes it performs it as a whole, the tasks within it one after the other. Nothing is kept from one such task to the next but
@@ -28,8 +28,8 @@
 //! some inner skeleton that is known. There the part of `t` meets it, or the same process's step in a larger cut, as an inner branch, for it can be in no inner trace. The branch is composed with that skeleton, and found to be unwanted, or else wanted: then a larger inner
 //! skeleton becomes known, as in the engine's proof. (a, c) A trace of the component in which nothing more can happen is, for one inner skeleton, a combination of local traces of all its parts that have shown all of theirs and have stopped; and all such combinations
 //! are traces. The outer names of the events are the same in all of them. So if these are all that the outer level wants, the combinations are counted, and otherwise the component may stop there. (If the component has shown all, so has the rest: what
-//! it lacks comes after something that the component has not shown.) What may be wrong with an end is the sum of what may be wrong with those of the parts. How the component looks in a cut of one of its traces is a combination
-//! of how its parts look after their interface events in a cut of an inner skeleton, and all these combinations can be had (see [`verdict`](super::verdict)). The rest does all that it can in such a cut: no look depends on it.
+//! it lacks comes after something that it has taken from the component, and that has not been shown.) What may be wrong with an end is the sum of what may be wrong with those of the parts. How the component looks in a cut of one of its traces is a combination
+//! of how its parts look after their interface events in a cut of an inner skeleton, and all these combinations can be had (see [`verdict`](super::verdict)). The rest does all that it can in such a cut. A part may look so only if all is in the cut that it has taken, and what of that is the rest's is told with the look of the component.
 //!
 //! **If something is learnt** of who touches what, names are others from then on: what came of the component is of no use, and neither is what may have gone wrong. That is told upwards, and all is explored again.
 
@@ -46,9 +46,9 @@ use crate::engine::machine::Machine;
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::outcome::Bound;
-use crate::trace::order::{contains, members};
-use crate::trace::skeleton::{Trace, mix};
-use rustc_hash::FxHashSet;
+use crate::trace::order::contains;
+use crate::trace::skeleton::{Name, Trace, mix, pair, signature};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -135,19 +135,21 @@ struct Gather<'g, 'a, 'p, M> {
 #[derive(Clone)]
 struct Way {
     fate: Fate,
+    /// The outer names of what it has taken from the rest.
+    taken: Vec<Name>,
     part: Option<Part>,
 }
 
 impl Way {
     fn of_look(seen: &Seen) -> Self {
         let fate = Fate { look: seen.look.clone(), is_withheld: false, trouble: 0 };
-        Way { fate, part: Some(seen.part.clone()) }
+        Way { fate, taken: Vec::new(), part: Some(seen.part.clone()) }
     }
 
     /// The one way of what cannot be seen.
     fn any() -> Vec<Self> {
         let fate = Fate { look: Look::default(), is_withheld: false, trouble: 0 };
-        vec![Way { fate, part: None }]
+        vec![Way { fate, taken: Vec::new(), part: None }]
     }
 }
 
@@ -174,7 +176,7 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
             let events = trace.events.iter();
             let given: Vec<Given<'_>> = events.map(|it| (&it.what, Some(&it.mark))).collect();
             let Ran::Whole(_) = self.global.run(&given, false)? else { return Ok(()) };
-            let names = self.global.machine.own_names();
+            let names = self.global.machine.names();
             let traces = self.global.traces_of(&self.global.known[known]);
             if traces > 0 && self.global.machine.has_shown_all() {
                 let found = &mut self.global.machine.found;
@@ -190,12 +192,12 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
         Ok(())
     }
 
-    /// Looks at all cuts of a trace of the component's parts, as far as they differ in what the parts have shown.
+    /// Looks at all cuts of a trace of the component's parts, as far as they differ in what the parts have shown or been shown.
     fn look_at_cuts(
         &mut self,
         known: usize,
         trace: &Trace<Doing>,
-        names: &[Option<u64>],
+        names: &[Option<Name>],
     ) -> Result<(), Error> {
         let (parts, budget) = (self.global.parts, self.global.budget);
         let all = &self.global.known;
@@ -206,17 +208,10 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
         };
         let events: Vec<usize> = (0..trace.events.len()).filter(of_parts).collect();
         let is_over = || budget.reached(0, 0).is_some();
-        let mut cuts: Vec<(Cut, u64)> = Vec::new();
-        let looked_at = &mut self.looked_at;
-        let mut add = |cut: Cut| {
-            let own = members(&cut.events).filter_map(|number| names[events[number]]);
-            let outer = own.map(mix).fold(0, u64::wrapping_add);
-            if looked_at.insert(cut.own.iter().copied().chain([outer]).collect()) {
-                cuts.push((cut, outer));
-            }
-        };
+        let mut cuts: Vec<Cut> = Vec::new();
+        let mut add = |cut: Cut| cuts.push(cut);
         cuts_of(known, trace, parent, (parts.len() as usize, parts.rest), &is_over, &mut add);
-        for (cut, outer) in cuts {
+        for cut in cuts {
             if self.global.is_over() {
                 break;
             }
@@ -225,7 +220,7 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
                 number.is_ok_and(|number| !contains(&cut.events, number))
             };
             let stays = trace.without(|place, _| is_out(place));
-            self.look(trace, &stays, &cut.own, outer)?;
+            self.look(trace, names, &stays)?;
         }
         Ok(())
     }
@@ -234,20 +229,57 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
     fn look(
         &mut self,
         trace: &Trace<Doing>,
+        names: &[Option<Name>],
         stays: &[bool],
-        own: &[u64],
-        outer: u64,
     ) -> Result<(), Error> {
+        let parts = self.global.parts;
+        // What each part has shown, and what was given to it, and by which event.
+        let mut own = vec![0_u64; parts.len() as usize];
+        let mut given: Vec<FxHashMap<Name, usize>> = vec![FxHashMap::default(); own.len()];
+        let mut outer = 0_u64;
+        for (place, event) in trace.events.iter().enumerate().filter(|(place, _)| stays[*place]) {
+            for &(component, name) in &event.mark.names {
+                match event.mark.component == component {
+                    true => {
+                        own[component as usize] = own[component as usize].wrapping_add(mix(name))
+                    }
+                    false => drop(given[component as usize].insert(name, place)),
+                }
+            }
+            if Some(event.mark.component) != parts.rest {
+                outer = outer.wrapping_add(names[place].map_or(0, mix));
+            }
+        }
+        let local = |(own, given): (&u64, &FxHashMap<Name, usize>)| {
+            pair(*own, signature(given.keys().copied()))
+        };
+        let key = own.iter().zip(&given).map(local).chain([outer]).collect();
+        if !self.looked_at.insert(key) {
+            return Ok(());
+        }
         let mut sets: Vec<Vec<Way>> = Vec::new();
         for (component, own) in own.iter().enumerate() {
             let looks = self.global.looks[component].get(own).into_iter().flatten();
-            let ways = looks.map(|seen| Way::of_look(seen)).collect();
+            let is_given = |seen: &&Arc<Seen>| {
+                seen.taken.iter().all(|name| given[component].contains_key(name))
+            };
+            // Of what it has taken, other components can be told what the rest has given.
+            let from_rest = |name: &Name| {
+                let place = given[component][name];
+                let is_rest = Some(trace.events[place].mark.component) == parts.rest;
+                if is_rest { names[place] } else { None }
+            };
+            let way = |seen: &Arc<Seen>| Way {
+                taken: seen.taken.iter().filter_map(from_rest).collect(),
+                ..Way::of_look(seen)
+            };
+            let ways = looks.filter(is_given).map(way).collect();
             sets.push(if self.places[component].is_empty() { Way::any() } else { ways });
         }
-        self.combine(&sets, |it, fate, pieces| {
-            if it.global.machine.is_new_look(outer, &fate.look) {
+        self.combine(&sets, |it, fate, taken, pieces| {
+            if it.global.machine.is_new_look(outer, &taken, &fate.look) {
                 let part = it.part(trace, stays, pieces, false)?;
-                it.global.machine.note_look(outer, fate.look, part);
+                it.global.machine.note_look(outer, taken, fate.look, part);
             }
             Ok(())
         })
@@ -268,12 +300,13 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
                 let is_same = |way: &Way| way.fate.trouble == end.fate.trouble;
                 // If nobody asks how it looks, what may be wrong is all that matters.
                 if self.forbids_ends || !ways.iter().any(is_same) {
-                    ways.push(Way { fate: end.fate.clone(), part: Some(end.part.clone()) });
+                    let (fate, part) = (end.fate.clone(), Some(end.part.clone()));
+                    ways.push(Way { fate, taken: Vec::new(), part });
                 }
             }
             sets.push(ways);
         }
-        self.combine(&sets, |it, fate, pieces| {
+        self.combine(&sets, |it, fate, _, pieces| {
             if it.global.machine.is_new_end(&fate) {
                 let part = it.part(trace, &stays, pieces, true)?;
                 it.global.machine.note_end(fate, part);
@@ -286,7 +319,7 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
     fn combine(
         &mut self,
         sets: &[Vec<Way>],
-        mut tell: impl FnMut(&mut Self, Fate, &[Option<&Part>]) -> Result<(), Error>,
+        mut tell: impl FnMut(&mut Self, Fate, Box<[Name]>, &[Option<&Part>]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         // A bound may have kept a part from being explored.
         if sets.iter().any(Vec::is_empty) {
@@ -296,9 +329,10 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
         loop {
             let mut look = vec![0; self.width];
             let mut all = Fate { look: Look::default(), is_withheld: false, trouble: 0 };
-            let mut pieces = Vec::new();
+            let (mut pieces, mut all_taken) = (Vec::new(), Vec::new());
             for ((places, set), &chosen) in self.places.iter().zip(sets).zip(&chosen) {
-                let Way { fate, part } = &set[chosen];
+                let Way { fate, taken, part } = &set[chosen];
+                all_taken.extend_from_slice(taken);
                 pieces.push(part.as_ref());
                 all.is_withheld |= fate.is_withheld;
                 all.trouble = all.trouble.wrapping_add(fate.trouble);
@@ -307,7 +341,9 @@ impl<'g, 'a, 'p, M: Machine> Gather<'g, 'a, 'p, M> {
                 }
             }
             all.look = look.into();
-            tell(self, all, &pieces)?;
+            all_taken.sort_unstable();
+            all_taken.dedup();
+            tell(self, all, all_taken.into(), &pieces)?;
             if !count_up(&mut chosen, |component| sets[component].len()) || self.global.is_over() {
                 return Ok(());
             }

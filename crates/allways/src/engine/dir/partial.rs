@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::model::run_event::RunEvent;
 use crate::outcome::Cause;
 use crate::space::Costs;
-use crate::trace::skeleton::{Label, Name, Trace, mix, pair};
+use crate::trace::skeleton::{Label, Name, Trace, mix, pair, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ pub(super) type Part = (Arc<Trace<Doing>>, Box<[bool]>);
 pub(super) struct Seen {
     /// The signature of these events.
     pub own: u64,
+    /// The names of what others must have given for that, sorted.
+    pub taken: Box<[Name]>,
     pub look: Look,
     /// A number for the look that is made of its content.
     pub key: u64,
@@ -98,10 +100,11 @@ pub(super) struct Partial<'a, M> {
     processes: Vec<Option<Process>>,
     places: Vec<Option<u32>>,
     known: FxHashSet<(Name, u64)>,
-    known_looks: FxHashMap<u64, FxHashSet<Look>>,
+    known_looks: FxHashMap<(u64, u64), FxHashSet<Look>>,
     known_ends: FxHashSet<Fate>,
-    /// For each event of the run, how the component looks after it, at one of its groups.
+    /// For each event of the run, how the component looks after it, at one of its groups; and what it takes from others, if it is the component's.
     seen: Vec<Option<(usize, Box<[u32]>)>>,
+    takes: Vec<Box<[Name]>>,
     initial: Look,
     places_of: Vec<u32>,
     readings: usize,
@@ -140,6 +143,7 @@ impl<'a, M: Machine> Partial<'a, M> {
             known_looks: FxHashMap::default(),
             known_ends: FxHashSet::default(),
             seen: Vec::new(),
+            takes: Vec::new(),
             initial: [].into(),
             listed: Vec::new(),
             found: Explored::default(),
@@ -287,15 +291,16 @@ impl<'a, M: Machine> Partial<'a, M> {
             return;
         }
         let own = self.done.iter().copied().map(mix).fold(0, u64::wrapping_add);
+        let taken = taken_by(self.takes.iter());
         let look = self.look_now();
-        let known = self.known_looks.entry(own).or_default();
+        let known = self.known_looks.entry((own, signature(taken.iter().copied()))).or_default();
         if !known.contains(&look) {
             known.insert(look.clone());
             let own_events = self.led.marks.all.iter();
             let stays = own_events.map(|mark| mark.component == self.component).collect();
             let part = (Arc::new(self.led.trace()), stays);
             let key = look_key(&*self.led.machine, &look);
-            self.found.looks.push(Arc::new(Seen { own, look, key, part }));
+            self.found.looks.push(Arc::new(Seen { own, taken, look, key, part }));
         }
     }
 
@@ -356,7 +361,9 @@ impl<'a, M: Machine> Partial<'a, M> {
                 }
             }
         }
-        let known = self.known_looks.entry(own).or_default();
+        let events = chains.iter().zip(counts).flat_map(|(chain, &count)| &chain[..count]);
+        let taken = taken_by(events.map(|&event| &self.takes[event]));
+        let known = self.known_looks.entry((own, signature(taken.iter().copied()))).or_default();
         if !known.contains(&look) {
             known.insert(look.clone());
             let trace = trace.get_or_insert_with(|| Arc::new(self.led.trace()));
@@ -366,9 +373,17 @@ impl<'a, M: Machine> Partial<'a, M> {
             }
             let part = (Arc::clone(trace), stays.into());
             let key = look_key(&*self.led.machine, &look);
-            self.found.looks.push(Arc::new(Seen { own, look, key, part }));
+            self.found.looks.push(Arc::new(Seen { own, taken, look, key, part }));
         }
     }
+}
+
+/// What some events take from others, sorted.
+pub(super) fn taken_by<'t>(takes: impl Iterator<Item = &'t Box<[Name]>>) -> Box<[Name]> {
+    let mut all: Vec<Name> = takes.flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
 }
 
 /// For each event of a trace, whether a component by itself can do without it.
@@ -415,6 +430,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
         self.repeated.copy_from_slice(&self.left_out);
         self.places.clear();
         self.seen.clear();
+        self.takes.clear();
         self.initial = self.look_now();
         self.look_here();
         Ok(())
@@ -441,6 +457,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
         }
         self.places.truncate(len);
         self.seen.truncate(len);
+        self.takes.truncate(len);
         self.led.go_back(len)
     }
 
@@ -523,6 +540,15 @@ impl<M: Machine> Machine for Partial<'_, M> {
                 _ => None,
             };
             self.seen.push(seen);
+            let takes = match self.readings > 0 && !performed.failed {
+                true => self
+                    .led
+                    .marks
+                    .named_across(self.component)
+                    .ok_or_else(|| self.led.machine.cannot_be_parted(None))?,
+                false => [].into(),
+            };
+            self.takes.push(takes);
             if !performed.failed {
                 self.look_here();
             }
@@ -552,6 +578,7 @@ impl<M: Machine> Machine for Partial<'_, M> {
         self.repeated[place] = true;
         self.places.push(Some(place as u32));
         self.seen.push(None);
+        self.takes.push([].into());
         Ok(Performed { is_only: true, moved: None, ..performed })
     }
 

@@ -254,6 +254,7 @@ pub(super) struct KeptBranch {
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct KeptLook {
     pub own: u64,
+    pub taken: u64,
     pub key: u64,
     run: usize,
 }
@@ -293,7 +294,12 @@ impl Done {
             };
             let events = trace.events.iter().zip(trace.without(is_later));
             let run = runs.add(events.filter(|(_, stays)| *stays).map(|(event, _)| event));
-            KeptLook { own: seen.own, key: seen.key, run }
+            KeptLook {
+                own: seen.own,
+                taken: signature(seen.taken.iter().copied()),
+                key: seen.key,
+                run,
+            }
         };
         let looks = looks.iter().map(look).collect();
         let end = |end: &Arc<End>| {
@@ -337,8 +343,9 @@ impl Kept {
             }
         }
         writer.count(self.looks.len());
-        for KeptLook { own, key, run } in &self.looks {
+        for KeptLook { own, taken, key, run } in &self.looks {
             writer.word(*own);
+            writer.word(*taken);
             writer.word(*key);
             writer.count(*run);
         }
@@ -376,8 +383,8 @@ impl Kept {
             Some(KeptBranch { name, around, run, step })
         })?;
         let looks = reader.list(|reader| {
-            let (own, key) = (reader.word()?, reader.word()?);
-            Some(KeptLook { own, key, run: run(reader.number()?)? })
+            let [own, taken, key] = [reader.word()?, reader.word()?, reader.word()?];
+            Some(KeptLook { own, taken, key, run: run(reader.number()?)? })
         })?;
         let ends = reader.list(|reader| {
             let (key, number) = (reader.word()?, reader.number()?);
@@ -394,7 +401,7 @@ impl Kept {
     pub fn sample(traces: u64) -> Self {
         let runs = vec![vec![(7, 0), (1 << 40, 3)], vec![(7, 0), (9, 0), (9, 1)]];
         let branches = vec![KeptBranch { name: 5, around: traces, run: 1, step: Some((9, 2)) }];
-        let looks = vec![KeptLook { own: 1, key: 2, run: 0 }];
+        let looks = vec![KeptLook { own: 1, taken: 4, key: 2, run: 0 }];
         let ends = vec![KeptEnd { key: 3, withheld: true, run: 1 }];
         let found = Explored { traces: traces.into(), others: 1, ..Explored::default() };
         Kept {
@@ -510,13 +517,14 @@ impl<'a, M: Machine> Reviver<'a, M> {
         let own = self.own_names().map(mix).fold(0, u64::wrapping_add);
         let look = self.look();
         let key = look_key(&*self.led.machine, &look);
-        if (own, key) != (seen.own, seen.key) {
+        let trace = Arc::new(self.led.trace());
+        let taken = trace.taken_by(self.component, |_| true).ok_or_else(unfit)?;
+        if (own, signature(taken.iter().copied()), key) != (seen.own, seen.taken, seen.key) {
             return Err(unfit());
         }
-        let trace = Arc::new(self.led.trace());
         let own_events = trace.events.iter().map(|event| event.mark.component == self.component);
         let stays = own_events.collect();
-        Ok(Seen { own, look, key, part: (trace, stays) })
+        Ok(Seen { own, taken, look, key, part: (trace, stays) })
     }
 
     /// How it may end.

@@ -2,14 +2,14 @@
 //!
 //! A property relates views of several components. Section 6.2 of the paper exposes views: what changes one is an interface event, and so costs skeletons. That is not
 //! needed. What a component does in between its interface events restricts nobody else, so in each consistent cut of a skeleton, each component may look in any of the ways in which it may look after its own
-//! interface events of that cut; all combinations of these are reachable, and nothing else is. So local explorers note how a component looks in all cuts of its runs, and here each cut of each
+//! interface events of that cut and with what others have given in it; all combinations of these are reachable, and nothing else is. So local explorers note how a component looks in all cuts of its runs, and here each cut of each
 //! skeleton is looked at with all combinations. A run to one is put together from the runs of the components, and performed.
 //!
 //! Cuts are looked at when all is explored; and for violations alone whenever twice as much is known as the last time, so a violation is found soon and looking again costs no more than twice as much.
 //!
 //! What observers know is decided by interface events alone, which are totally ordered as far as they feed them: it is looked at along the traces of the skeletons.
 
-use super::global::{Given, Global, Known, Ran, own_name};
+use super::global::{Given, Global, Known, Ran};
 use super::interface::Doing;
 use super::partial::{End, Fate, Look, Part, Seen};
 use crate::engine::dpor::run_of;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::outcome::Run;
 use crate::trace::order::{contains, insert, members, unite};
-use crate::trace::skeleton::{Name, Trace, mix};
+use crate::trace::skeleton::{Event, Name, Trace, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -147,7 +147,7 @@ impl Verdicts {
 /// Looks for something to tell in all that was explored.
 pub(super) struct Judge<'g, 'a, M> {
     global: &'g mut Global<'a, M>,
-    /// For a component, its own interface events and a property: the distinct views, by number.
+    /// For a component, its local skeleton in a cut and a property: the distinct views, by number.
     sets: FxHashMap<(u32, u64, usize), u32>,
     all_sets: Vec<Rc<[Look]>>,
     known_sets: FxHashMap<Rc<[Look]>, u32>,
@@ -241,7 +241,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             let mut met = FxHashSet::default();
             for &(known, trace, parent) in skeletons.iter().skip(from).step_by(step) {
                 let mut add = |cut: Cut| {
-                    if !before.contains(&cut.own) && met.insert(cut.own.clone()) {
+                    if !before.contains(&cut.locals) && met.insert(cut.locals.clone()) {
                         cuts.push(cut);
                     }
                 };
@@ -261,21 +261,31 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             cuts
         });
         cuts.sort_by_key(|cut| cut.known);
-        cuts.retain(|cut| met.insert(cut.own.clone()));
+        cuts.retain(|cut| met.insert(cut.locals.clone()));
         cuts
     }
 
     /// Looks at a cut of a skeleton.
     fn look_at(&mut self, cut: &Cut) -> Result<(), Error> {
-        let trace = Arc::clone(&self.global.known[cut.known].trace);
-        let out: Vec<usize> = (trace.events.iter().enumerate())
-            .filter(|(_, event)| event.mark.name != 0)
-            .map(|(place, _)| place)
-            .enumerate()
-            .filter(|(number, _)| !contains(&cut.events, *number))
-            .map(|(_, place)| place)
-            .collect();
-        self.look_at_cut(&trace, &cut.own, &|place| out.binary_search(&place).is_ok())
+        for property in 0..self.global.verdict.readings.len() {
+            let Reading { kind, observer } = self.global.verdict.readings[property];
+            if observer.is_some() || (self.is_early && kind != PropertyKind::Always) {
+                continue;
+            }
+            let Some(sought) = self.global.verdict.sought(property) else { continue };
+            let mut key = vec![property as u32];
+            for component in 0..cut.locals.len() as u32 {
+                key.push(self.set(component, cut, property));
+            }
+            if self.looked_at.contains(&key[..]) {
+                continue;
+            }
+            let sets: Vec<Rc<[Look]>> =
+                key[1..].iter().map(|&set| Rc::clone(&self.all_sets[set as usize])).collect();
+            self.looked_at.insert(key.into());
+            self.look_at_all_of(&sets, cut, property, sought)?;
+        }
+        Ok(())
     }
 
     /// Whether a component has anything that properties see. The network, if it is one, has not.
@@ -285,15 +295,36 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         groups.any(|&group| (group as usize) < places)
     }
 
-    /// The distinct views that a property may have of a component after its own interface events, for its places.
-    fn set(&mut self, component: u32, own: u64, property: usize) -> u32 {
-        if let Some(&known) = self.sets.get(&(component, own, property)) {
+    /// What concerns a component of a cut: the signature of its own interface events, and the names of what others give, sorted.
+    fn concerns(&self, component: u32, cut: &Cut) -> (u64, Vec<Name>) {
+        let (mut own, mut given) = (0_u64, Vec::new());
+        for event in cut.interface(&self.global.known[cut.known].trace) {
+            let Some(name) = event.mark.for_component(component) else { continue };
+            match event.mark.component == component {
+                true => own = own.wrapping_add(mix(name)),
+                false => given.push(name),
+            }
+        }
+        given.sort_unstable();
+        (own, given)
+    }
+
+    /// How a component may look in a cut.
+    fn looks(&self, component: u32, cut: &Cut) -> impl Iterator<Item = &Arc<Seen>> {
+        let (own, given) = self.concerns(component, cut);
+        let looks = self.global.looks[component as usize].get(&own).into_iter().flatten();
+        looks.filter(move |it| it.taken.iter().all(|name| given.binary_search(name).is_ok()))
+    }
+
+    /// The distinct views that a property may have of a component in a cut, for its places.
+    fn set(&mut self, component: u32, cut: &Cut, property: usize) -> u32 {
+        let key = (component, cut.locals[component as usize], property);
+        if let Some(&known) = self.sets.get(&key) {
             return known;
         }
         let readings = self.global.verdict.readings.len();
-        let looks = self.global.looks[component as usize].get(&own);
         let view = |seen: &Arc<Seen>| seen.look.chunks(readings).map(|it| it[property]).collect();
-        let mut all: Vec<Look> = looks.into_iter().flatten().map(view).collect();
+        let mut all: Vec<Look> = self.looks(component, cut).map(view).collect();
         if !self.has_views(component) {
             all.push(Look::default());
         }
@@ -308,61 +339,41 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         if number == next {
             self.all_sets.push(all);
         }
-        self.sets.insert((component, own, property), number);
+        self.sets.insert(key, number);
         number
     }
 
-    fn look_at_cut(
+    /// Looks at all combinations of views in a cut.
+    fn look_at_all_of(
         &mut self,
-        trace: &Arc<Trace<Doing>>,
-        own: &[u64],
-        is_out: &dyn Fn(usize) -> bool,
+        sets: &[Rc<[Look]>],
+        cut: &Cut,
+        property: usize,
+        sought: bool,
     ) -> Result<(), Error> {
-        for property in 0..self.global.verdict.readings.len() {
-            let Reading { kind, observer } = self.global.verdict.readings[property];
-            if observer.is_some() || (self.is_early && kind != PropertyKind::Always) {
-                continue;
+        let mut chosen = vec![0; sets.len()];
+        loop {
+            let chosen_of = |(set, &chosen): (&'_ Rc<[Look]>, &usize)| set.get(chosen).cloned();
+            let views: Vec<Look> = sets.iter().zip(&chosen).filter_map(chosen_of).collect();
+            if views.len() < sets.len() {
+                // A bound has kept a component from being explored.
+                return Ok(());
             }
-            let Some(sought) = self.global.verdict.sought(property) else { continue };
-            let mut key = vec![property as u32];
-            for (component, &own) in own.iter().enumerate() {
-                key.push(self.set(component as u32, own, property));
+            let reads = self.reads(&views.iter().collect::<Vec<_>>());
+            let Global { machine, verdict, .. } = &mut *self.global;
+            let (result, goal) = verdict.test(&mut **machine, property, &reads)?;
+            if result == sought || goal.is_some() {
+                let run = self.run_to(cut, property, &views)?;
+                self.global.verdict.tell_goal(goal, &run);
+                if result == sought {
+                    self.global.verdict.tell(property, run);
+                    return Ok(());
+                }
             }
-            if self.looked_at.contains(&key[..]) {
-                continue;
-            }
-            let sets: Vec<Rc<[Look]>> =
-                key[1..].iter().map(|&set| Rc::clone(&self.all_sets[set as usize])).collect();
-            self.looked_at.insert(key.into());
-            let mut chosen = vec![0; sets.len()];
-            loop {
-                let views: Vec<&Look> = sets
-                    .iter()
-                    .zip(&chosen)
-                    .filter_map(|(set, &chosen): (&Rc<[Look]>, &usize)| set.get(chosen))
-                    .collect();
-                if views.len() < sets.len() {
-                    // A bound has kept a component from being explored.
-                    break;
-                }
-                let reads = self.reads(&views);
-                let Global { machine, verdict, .. } = &mut *self.global;
-                let (result, goal) = verdict.test(&mut **machine, property, &reads)?;
-                if result == sought || goal.is_some() {
-                    let views: Vec<Look> = views.into_iter().cloned().collect();
-                    let run = self.run_to(trace, own, is_out, property, &views)?;
-                    self.global.verdict.tell_goal(goal, &run);
-                    if result == sought {
-                        self.global.verdict.tell(property, run);
-                        break;
-                    }
-                }
-                if !count_up(&mut chosen, |component| sets[component].len()) {
-                    break;
-                }
+            if !count_up(&mut chosen, |component| sets[component].len()) {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// What a property reads, when components are seen so.
@@ -378,32 +389,33 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         reads
     }
 
-    /// A run to a cut of a trace, in which a property sees components so.
-    fn run_to(
-        &mut self,
-        trace: &Arc<Trace<Doing>>,
-        own: &[u64],
-        is_out: &dyn Fn(usize) -> bool,
-        property: usize,
-        views: &[Look],
-    ) -> Result<Run, Error> {
+    /// A run to a cut, in which a property sees components so.
+    fn run_to(&mut self, cut: &Cut, property: usize, views: &[Look]) -> Result<Run, Error> {
+        let trace = Arc::clone(&self.global.known[cut.known].trace);
         let readings = self.global.verdict.readings.len();
-        let stays = trace.without(|place, _| is_out(place));
+        let mut number = 0;
+        let is_in: Vec<bool> = (trace.events.iter())
+            .map(|event| {
+                let at = number;
+                number += usize::from(event.mark.name != 0);
+                event.mark.name == 0 || contains(&cut.events, at)
+            })
+            .collect();
+        let stays = trace.without(|place, _| !is_in[place]);
         let mut parts: Vec<Part> = Vec::new();
-        for (component, own) in own.iter().enumerate() {
-            if !self.has_views(component as u32) {
-                parts.push((Arc::clone(trace), stays.clone().into()));
+        for component in 0..self.global.parts.len() {
+            if !self.has_views(component) {
+                parts.push((Arc::clone(&trace), stays.clone().into()));
                 continue;
             }
-            let fits = |look: &&Look| {
+            let fits = |look: &Look| {
                 let seen = look.chunks(readings).map(|views| views[property]);
-                seen.eq(views[component].iter().copied())
+                seen.eq(views[component as usize].iter().copied())
             };
-            let looks = self.global.looks[component].get(own);
-            let seen = looks.and_then(|it| it.iter().find(|seen| fits(&&seen.look)));
+            let seen = self.looks(component, cut).find(|seen| fits(&seen.look));
             parts.push(seen.map(|seen| seen.part.clone()).ok_or_else(lost)?);
         }
-        self.perform(trace, stays, &parts)
+        self.perform(&trace, stays, &parts)
     }
 
     /// A run put together from what stays of a trace and a part for each component.
@@ -521,22 +533,33 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
 /// A consistent cut of a skeleton.
 pub(super) struct Cut {
     known: usize,
-    /// For each component, the signature of its own interface events in it.
-    pub own: Box<[u64]>,
+    /// For each component, the signature of its local skeleton.
+    locals: Box<[u64]>,
     /// Its interface events, as a set of bits.
     pub events: Vec<u64>,
 }
 
-/// The interface events of a trace, by number: of each its component, what it adds to the signature of that, and those that happen before it; and those that cuts must not have.
+impl Cut {
+    /// Its events, of the trace that it is a cut of.
+    fn interface<'t>(
+        &'t self,
+        trace: &'t Trace<Doing>,
+    ) -> impl Iterator<Item = &'t Event<Doing>> + 't {
+        let all = trace.events.iter().filter(|event| event.mark.name != 0).enumerate();
+        all.filter(|(number, _)| contains(&self.events, *number)).map(|(_, event)| event)
+    }
+}
+
+/// The interface events of a trace, by number: of each what it adds to the signatures of local skeletons, and those that happen before it; and those that cuts must not have.
 struct Cuts<'c> {
     known: usize,
-    events: &'c [(usize, u64)],
+    events: &'c [&'c [(u32, Name)]],
     pasts: &'c [&'c Vec<u64>],
     forbidden: Vec<u64>,
 }
 
 /// Each consistent cut of a skeleton that is not one of its parent's, too, unless a bound is reached: names are told by their pasts, so a cut without any name that the parent has not is a cut of
-/// the parent. The others are told apart by the first of the new events that they have. Of so many components, one may do all that it can in each cut: its own events do not tell cuts apart.
+/// the parent. The others are told apart by the first of the new events that they have. Of so many components, one may do all that it can in each cut: its own events do not tell cuts apart, and have no numbers.
 pub(super) fn cuts_of(
     known: usize,
     trace: &Trace<Doing>,
@@ -546,7 +569,7 @@ pub(super) fn cuts_of(
     add: &mut dyn FnMut(Cut),
 ) {
     let is_new = |name| parent.is_none_or(|names| names.binary_search(name).is_err());
-    let mut events: Vec<(usize, u64)> = Vec::new();
+    let mut events: Vec<&[(u32, Name)]> = Vec::new();
     let mut new: Vec<usize> = Vec::new();
     let mut pasts: Vec<Vec<u64>> = Vec::new();
     let mut numbers: Vec<Option<usize>> = Vec::new();
@@ -567,8 +590,7 @@ pub(super) fn cuts_of(
             if is_new(&event.mark.name) {
                 new.push(events.len());
             }
-            let component = event.mark.component;
-            events.push((component as usize, own_name(event, component).map_or(0, mix)));
+            events.push(&event.mark.names);
         }
     }
     let pasts: Vec<&Vec<u64>> =
@@ -601,17 +623,20 @@ impl Cuts<'_> {
         add: &mut dyn FnMut(Cut),
     ) -> bool {
         let Cuts { known, events, pasts, forbidden } = self;
-        let mut own = vec![0_u64; components].into_boxed_slice();
-        for number in members(&cut) {
-            let (component, name) = events[number];
-            own[component] = own[component].wrapping_add(name);
-        }
+        let mut locals = vec![0_u64; components].into_boxed_slice();
+        let add_to = |locals: &mut [u64], number: usize| {
+            for &(component, name) in events[number] {
+                let local = &mut locals[component as usize];
+                *local = local.wrapping_add(mix(name));
+            }
+        };
+        members(&cut).for_each(|number| add_to(&mut locals, number));
         let mut added: Vec<usize> = Vec::new();
         let (mut next, mut is_new) = (0, true);
         let mut count = 0_usize;
         loop {
             if is_new {
-                add(Cut { known: *known, own: own.clone(), events: cut.clone() });
+                add(Cut { known: *known, locals: locals.clone(), events: cut.clone() });
                 count += 1;
                 if count.is_multiple_of(1 << 10) && is_over() {
                     return false;
@@ -624,14 +649,15 @@ impl Cuts<'_> {
             };
             if let Some(number) = (next..events.len()).find(is_next) {
                 insert(&mut cut, number);
-                let (component, name) = events[number];
-                own[component] = own[component].wrapping_add(name);
+                add_to(&mut locals, number);
                 added.push(number);
                 (next, is_new) = (number + 1, true);
             } else if let Some(number) = added.pop() {
                 cut[number / 64] &= !(1 << (number % 64));
-                let (component, name) = events[number];
-                own[component] = own[component].wrapping_sub(name);
+                for &(component, name) in events[number] {
+                    let local = &mut locals[component as usize];
+                    *local = local.wrapping_sub(mix(name));
+                }
                 (next, is_new) = (number + 1, false);
             } else {
                 return true;

@@ -132,10 +132,6 @@ pub struct Reach {
 /// What others can tell of a step: see [`Machine::shows`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Shown {
-    /// What it takes of what another step gave.
-    pub taken: u64,
-    /// The group that gave it, if that is not the one whose step [created](Performed::created_by) this one.
-    pub from: Option<u32>,
     /// What it gives to which group.
     pub to: Vec<(u32, u64)>,
     /// What it does to objects that several groups touch.
@@ -151,7 +147,7 @@ impl Shown {
     pub fn clear(&mut self) {
         self.to.clear();
         self.passed.clear();
-        (self.taken, self.from, self.shared, self.is_opaque) = (0, None, 0, false);
+        (self.shared, self.is_opaque) = (0, false);
     }
 }
 

@@ -55,12 +55,12 @@ impl Handlers<'_> {
             Kind::Partition => Kind::Partition.number() + u64::from(doer.event),
             kind => kind.number(),
         };
-        into.taken = match doer.lane {
+        let taken = match doer.lane {
             NONE => 0,
             _ => pair(kind, self.memo.event(event).key),
         };
         // Losses are no steps of the node, so which of them it is must be told.
-        into.shared = pair(kind, into.taken);
+        into.shared = pair(kind, taken);
         if doer.node == NONE {
             return Ok(());
         }

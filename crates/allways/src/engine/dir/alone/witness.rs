@@ -53,7 +53,9 @@ impl<M: Machine> Walk<'_, '_, M> {
         let stays = trace.events.iter().map(is_own).collect();
         let look = self.tree.looks[self.tree.nodes[node as usize].look as usize].clone();
         let key = look_key(&*self.led.machine, &look);
-        let seen = Arc::new(Seen { own, look, key, part: (Arc::new(trace), stays) });
+        // It has names for all of that, or its steps would not have been taken.
+        let taken = trace.taken_by(component, |_| true).unwrap_or_default();
+        let seen = Arc::new(Seen { own, taken, look, key, part: (Arc::new(trace), stays) });
         self.tree.nodes[node as usize].seen = Some(Arc::clone(&seen));
         seen
     }

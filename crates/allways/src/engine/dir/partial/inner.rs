@@ -1,6 +1,6 @@
 //! A component by itself as the machine of another exploration, that of the components which it [consists of](super::super::nested).
 
-use super::{End, Fate, Look, Name, Part, Partial, Seen, look_key};
+use super::{End, Fate, Look, Name, Part, Partial, Seen, look_key, signature};
 use crate::engine::machine::{Elsewhere, Machine, Transition};
 use crate::error::Error;
 use std::sync::Arc;
@@ -16,11 +16,9 @@ impl<M: Machine> Partial<'_, M> {
         &self.places_of
     }
 
-    /// What the component calls each event of the run, if it is its own and others can tell of it.
-    pub fn own_names(&self) -> Vec<Option<Name>> {
-        let all = self.led.marks.all.iter();
-        let own = all.map(|mark| (mark.component == self.component).then_some(mark));
-        own.map(|mark| mark?.for_component(self.component)).collect()
+    /// What the component calls each event of the run, if it concerns it.
+    pub fn names(&self) -> Vec<Option<Name>> {
+        self.led.marks.all.iter().map(|mark| mark.for_component(self.component)).collect()
     }
 
     /// Whether nobody wants to see a step that is possible where the run stands: it is noted then.
@@ -41,16 +39,18 @@ impl<M: Machine> Partial<'_, M> {
         Ok(alternatives.is_empty())
     }
 
-    /// Whether it is news that the component may look so after these of its own interface events.
-    pub fn is_new_look(&self, own: u64, look: &Look) -> bool {
-        self.known_looks.get(&own).is_none_or(|looks| !looks.contains(look))
+    /// Whether it is news that the component may look so after these of its own interface events, when it has taken this from others.
+    pub fn is_new_look(&self, own: u64, taken: &[Name], look: &Look) -> bool {
+        let known = self.known_looks.get(&(own, signature(taken.iter().copied())));
+        known.is_none_or(|looks| !looks.contains(look))
     }
 
     /// Notes that it does, in this part of a trace.
-    pub fn note_look(&mut self, own: u64, look: Look, part: Part) {
-        self.known_looks.entry(own).or_default().insert(look.clone());
+    pub fn note_look(&mut self, own: u64, taken: Box<[Name]>, look: Look, part: Part) {
+        let known = self.known_looks.entry((own, signature(taken.iter().copied())));
+        known.or_default().insert(look.clone());
         let key = look_key(&*self.led.machine, &look);
-        self.found.looks.push(Arc::new(Seen { own, look, key, part }));
+        self.found.looks.push(Arc::new(Seen { own, taken, look, key, part }));
     }
 
     /// Whether it is news that the component may be so at its end.
