@@ -53,13 +53,17 @@ pub(super) struct Trees {
 impl Trees {
     /// Empty ones, for each component whose own steps are all ordered.
     pub fn new<M: Machine>(machine: &M, parts: &Parts) -> Self {
-        let tree = |(component, groups): (usize, &Vec<u32>)| match groups[..] {
-            [group] if machine.is_ordered(group) => Some(Alone::new(component as u32)),
-            _ => None,
-        };
-        let own = parts.groups.iter().enumerate().map(tree).collect();
+        let all = Trees::which(machine, parts).into_iter().enumerate();
+        let own = all.map(|(at, has_one)| has_one.then(|| Alone::new(at as u32))).collect();
         let inner = |inner: &Option<Arc<Parts>>| inner.as_ref().map(|it| Trees::new(machine, it));
         Trees { own, inner: parts.inner.iter().map(inner).collect() }
+    }
+
+    /// For each component, whether it has one.
+    pub fn which<M: Machine>(machine: &M, parts: &Parts) -> Vec<bool> {
+        let has_one =
+            |groups: &Vec<u32>| matches!(groups[..], [group] if machine.is_ordered(group));
+        parts.groups.iter().map(has_one).collect()
     }
 
     /// None at all.

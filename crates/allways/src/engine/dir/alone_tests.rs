@@ -37,7 +37,7 @@ fn explored<M: Machine>(machine: &mut M, has_trees: bool) -> Option<Seen> {
     let parts = Parts::new(Vec::new(), machine.groups());
     let verdict = Verdicts::new(machine);
     machine.restart(0).unwrap();
-    let crew = Crew::new(None);
+    let crew = Crew::new(None, None);
     let mut global = Global::new(machine, &parts, &budget, (&crew, None, perform), 0, verdict);
     assert!((0..parts.len()).all(|component| global.trees.of(component).is_some()));
     if !has_trees {

@@ -5,11 +5,14 @@
 //! global explorer does the same things in the same order however many there are, and so do its counts and its verdict come out; only the time differs. What goes wrong in a
 //! task goes wrong when its turn comes.
 //!
+//! Of the tasks of a component that has a tree in the [pool](super::pool), one is performed at a time; others are preferred to those that have to wait for that.
+//!
 //! Where there is a [log](super::log), each result is written down by whoever has it, as soon as it is there: not when its turn comes.
 
 use super::alone::Trees;
 use super::interface::Parts;
 use super::log::Log;
+use super::pool::SharedTrees;
 use super::task::{Done, Task};
 use crate::engine::budget::Budget;
 use crate::engine::machine::Machine;
@@ -55,6 +58,8 @@ pub(super) struct Crew<'l> {
     pub ahead: AtomicUsize,
     over: Arc<AtomicBool>,
     log: Option<&'l Log>,
+    /// Trees that all have in common.
+    pool: Option<&'l dyn SharedTrees>,
 }
 
 #[derive(Default)]
@@ -62,10 +67,25 @@ struct Board {
     waiting: VecDeque<(u64, Arc<Task>)>,
     given: u64,
     results: FxHashMap<u64, Result<Done, Error>>,
+    /// The components whose trees somebody has.
+    busy: Vec<u32>,
+}
+
+impl Board {
+    /// The first task that can be performed now.
+    fn next(&mut self, pool: Option<&dyn SharedTrees>) -> Option<(u64, Arc<Task>)> {
+        let is_free = |(_, task): &(u64, Arc<Task>)| !self.busy.contains(&task.component);
+        let place = self.waiting.iter().position(is_free)?;
+        let (number, task) = self.waiting.remove(place)?;
+        if pool.is_some_and(|pool| pool.has(task.component)) {
+            self.busy.push(task.component);
+        }
+        Some((number, task))
+    }
 }
 
 impl<'l> Crew<'l> {
-    pub fn new(log: Option<&'l Log>) -> Self {
+    pub fn new(log: Option<&'l Log>, pool: Option<&'l dyn SharedTrees>) -> Self {
         Crew {
             board: Mutex::default(),
             changed: Condvar::new(),
@@ -73,12 +93,13 @@ impl<'l> Crew<'l> {
             ahead: AtomicUsize::new(0),
             over: Arc::default(),
             log,
+            pool,
         }
     }
 
     /// One who performs all tasks himself: those within a component. His runs are counted with others.
     pub fn within(runs: &Arc<AtomicU64>) -> Self {
-        Crew { runs: Arc::clone(runs), ..Crew::new(None) }
+        Crew { runs: Arc::clone(runs), ..Crew::new(None, None) }
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -109,14 +130,14 @@ impl<'l> Crew<'l> {
             self.ahead.store(board.results.len(), Relaxed);
             return Next::Result(Box::new(result));
         }
-        if let Some((number, task)) = board.waiting.pop_front() {
+        if let Some((number, task)) = board.next(self.pool) {
             return Next::Task(number, task);
         }
         drop(self.changed.wait_timeout(board, A_WHILE));
         Next::Wait
     }
 
-    /// Performs a task with a machine, and its trees for these components.
+    /// Performs a task that was [taken](Self::result): with the tree that all have in common, or else with a machine and its trees for these components.
     pub fn perform<M: Machine>(
         &self,
         task: &Task,
@@ -124,13 +145,24 @@ impl<'l> Crew<'l> {
         parts: &Parts,
         budget: &Budget,
     ) -> Result<Done, Error> {
-        let done = task.perform((&mut *machine, trees), parts, budget, &self.runs)?;
+        let done = match self.pool.filter(|pool| pool.has(task.component)) {
+            Some(pool) => {
+                let _until_here = Busy(self, task.component);
+                pool.perform(task, parts, budget, &self.runs)?
+            }
+            None => task.perform((&mut *machine, trees), parts, budget, &self.runs)?,
+        };
         if let Some(log) = self.log
             && let Some(kept) = done.kept(task.component, machine)
         {
             log.keep(task.key(), &kept)?;
         }
         Ok(done)
+    }
+
+    /// Roughly the bytes that trees use which all have in common.
+    pub fn bytes(&self) -> u64 {
+        self.pool.map_or(0, SharedTrees::bytes)
     }
 
     /// Puts down what came of a task.
@@ -177,7 +209,7 @@ impl<'l> Crew<'l> {
             if self.over.load(Relaxed) {
                 return None;
             }
-            if let Some(next) = board.waiting.pop_front() {
+            if let Some(next) = board.next(self.pool) {
                 return Some(next);
             }
             board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
@@ -195,6 +227,16 @@ impl<'l> Crew<'l> {
         self.over.store(true, Relaxed);
         drop(board);
         self.changed.notify_all();
+    }
+}
+
+/// Gives the tree of a component back in the end, whatever the end is.
+struct Busy<'c, 'l>(&'c Crew<'l>, u32);
+
+impl Drop for Busy<'_, '_> {
+    fn drop(&mut self) {
+        self.0.board().busy.retain(|&component| component != self.1);
+        self.0.changed.notify_all();
     }
 }
 

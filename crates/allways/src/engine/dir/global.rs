@@ -15,7 +15,7 @@ use super::interface::{Doing, Led, Parts};
 use super::log::Log;
 use super::partial::{Branch, End, Seen};
 use super::task::{Done, Kept, Reviver, Task};
-use super::verdict::{Judge, Verdicts};
+use super::verdict::{Judge, KnownCuts, Verdicts};
 use crate::engine::budget::Budget;
 use crate::engine::dpor::run_of;
 use crate::engine::machine::{Machine, Transition};
@@ -102,6 +102,7 @@ pub(super) struct Global<'a, M> {
     known_looks: FxHashSet<(u32, u64, u64, u64)>,
     /// For each view, when it was first met.
     pub ranks: FxHashMap<u32, u32>,
+    pub cuts: KnownCuts,
     pub counts: Counts,
     pub verdict: Verdicts,
     pub bound: Option<Bound>,
@@ -169,6 +170,7 @@ impl<'a, M: Machine> Global<'a, M> {
             looks: (0..parts.len()).map(|_| FxHashMap::default()).collect(),
             known_looks: FxHashSet::default(),
             ranks: FxHashMap::default(),
+            cuts: KnownCuts::default(),
             counts: Counts::default(),
             verdict,
             bound: None,
@@ -244,7 +246,9 @@ impl<'a, M: Machine> Global<'a, M> {
         let events: usize = self.known.last().map_or(0, |it| it.trace.events.len());
         let kept = self.known.len() + self.branches.len() + self.locals.len();
         let kept = kept + 8 * self.crew.ahead.load(Relaxed);
-        self.machine.bytes() + self.trees.bytes() + (kept * events.max(8) * 128) as u64
+        let trees = self.trees.bytes() + self.crew.bytes();
+        let all = self.machine.bytes() + trees + self.cuts.bytes();
+        all + (kept * events.max(8) * 128) as u64
     }
 
     /// Has the whole system do this, and go on to the end if it should. What can be told of an event may be known.

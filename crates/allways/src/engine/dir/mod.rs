@@ -17,9 +17,11 @@
 //! its interface events, in some order, such that what comes up to it is in a known skeleton `K` and with it is in none. By (1) the component of `t` can do, with the rest of `K`, what it does in `T` before `t`, and `t`
 //! is possible there. It is not in `K`. So DPOR meets it: in the largest cut of a run around that point in which the step of its process is possible; if that is another event, with more in its past, then a skeleton with
 //! that one becomes known, and there is one event less between. In the end `t` is a branch, and it is composed with `K`, as with all that it fits into. What `K` has and `T` up to `t` lacks is left out only
-//! if it cannot be together with `t`. So no such `T` is left: each is within a known skeleton. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. Let `T` come to its end within a known skeleton `K` that has more. Of what it has more, let `m` be a first event, of component `c`. By itself with `K`, `c` can do its part of `T`; then it does not do `m`, for that would have another past. Either it stops there, and `K`
-//! without `m` and all that comes after it is known, which has less than `K`. Or it goes on, with something that `T` does not give: then there is a known skeleton in which all that `c` has more comes after that, in place of `m`. Going on so with the others, all that
-//! is more comes after the first event of one component; that one stops, and with this event all the rest is gone. So each skeleton with which some trace
+//! if it cannot be together with `t`. So no such `T` is left: each is within a known skeleton. (4) *Ends*: a component that stops before it has shown all of its local skeleton is composed as branches are, and what is left of the trace is a skeleton of its own, as often as there are such components. Let `T` come to its end, and let `K` be a known skeleton that has all of its
+//! skeleton, and *more*; a first event of that is one with nothing of it in its past. Let `m` be one, of component `c`. By itself with `K`, `c` can do its part of `T`. With that it has come to its end, unless something that is more is given to it: after that it can do nothing of `K` in place of `m`, since it has another past. So
+//! it stops, and `K` without `m` and all that comes after it is known; or it shows something that comes after what is more, and a skeleton with this in place of `m` is known. In that, others may have gone on, with first events of their own; to these the same is done, one by one. None of it undoes
+//! what was done before, since what they showed later is before nothing of that, and who has stopped does not go on unless with what is more. So there is a known skeleton in which one component fewer has a first event of what is more, and in the end one in which
+//! only one has. Nothing of what is more is given to that one before its own first event: it stops, and what is left is the skeleton of `T`. So each skeleton with which some trace
 //! ends is among the known ones, and the traces of the system are, for each of these, all combinations of the local traces of its local skeletons.
 
 mod alone;
@@ -36,6 +38,7 @@ mod interface;
 mod log;
 mod nested;
 mod partial;
+mod pool;
 pub(crate) mod stateful;
 mod task;
 #[cfg(test)]
@@ -55,12 +58,14 @@ use crate::model::property::PropertyKind;
 use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
+use alone::Trees;
 use counts::Counts;
 use crew::Crew;
 use global::Global;
 use grouping::Division;
 use interface::Parts;
 use log::{Header, Log};
+use pool::{Pool, SharedTrees};
 use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
 
@@ -113,7 +118,14 @@ pub(crate) fn search<N: Node>(
         Built::Machine(machine) => Ok(*machine),
         Built::Panicked(_) => Err(Error::Internal("a node panics while starting".to_owned())),
     };
-    let help = Help { make: &make, threads: options.thread_count().max(1), log: log.as_ref() };
+    let has_tree = Trees::which(&*machine, &parts);
+    let pool = || Box::new(Pool::new(&make, has_tree.clone())) as Box<dyn SharedTrees>;
+    let help = Help {
+        make: &make,
+        pool: Some(&pool),
+        threads: options.thread_count().max(1),
+        log: log.as_ref(),
+    };
     let mut findings = match search_machine(&mut *machine, &parts, budget, &help)? {
         Some(findings) => findings,
         None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
@@ -144,7 +156,8 @@ pub(crate) fn search_together<S: Machines>(
         Ok(machine)
     };
     let mut machine = make()?;
-    let help = Help { make: &make, threads: options.thread_count().max(1), log: None };
+    let threads = options.thread_count().max(1);
+    let help = Help { make: &make, pool: None, threads, log: None };
     let asked = match options.components == Components::default() {
         true => system.components(),
         false => options.components.clone(),
@@ -176,6 +189,8 @@ fn header(fingerprint: u64, options: &Options, members: Vec<Component>) -> Resul
 struct Help<'h, M> {
     /// Makes more machines of the same kind.
     make: &'h (dyn Fn() -> Result<M, Error> + Sync),
+    /// Makes trees that all threads have in common, if machines can be handed from one thread to another.
+    pool: Option<&'h (dyn Fn() -> Box<dyn SharedTrees + 'h> + 'h)>,
     /// How many threads there may be.
     threads: usize,
     log: Option<&'h Log>,
@@ -195,18 +210,19 @@ fn search_machine<M: Machine>(
     for start in 0..machine.starts() {
         machine.restart(start)?;
         verdict.look_at_observers(machine)?;
-        let crew = Crew::new(help.log);
+        let pool = help.pool.map(|make| make());
+        let crew = Crew::new(help.log, pool.as_deref());
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
         let mut global =
             Global::new(machine, parts, budget, (&crew, help.log, crew::perform), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
-            let (crew, mut called) = (&crew, false);
+            let (crew, make, mut called) = (&crew, help.make, false);
             let _until_here = crew.hired();
             global.explore(&mut || {
                 if !std::mem::replace(&mut called, true) {
                     for _ in 1..help.threads {
-                        scope.spawn(move || crew.work(help.make, parts, budget));
+                        scope.spawn(move || crew.work(make, parts, budget));
                     }
                 }
             })

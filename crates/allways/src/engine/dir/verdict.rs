@@ -5,7 +5,7 @@
 //! interface events of that cut and with what others have given in it; all combinations of these are reachable, and nothing else is. So local explorers note how a component looks in all cuts of its runs, and here each cut of each
 //! skeleton is looked at with all combinations. A run to one is put together from the runs of the components, and performed.
 //!
-//! Cuts are looked at when all is explored; and for violations alone whenever twice as much is known as the last time, so a violation is found soon and looking again costs no more than twice as much.
+//! Cuts are looked at when all is explored; and those of new skeletons, for violations alone, whenever twice as much is known as the last time, so a violation is found soon. They are kept, so they are looked for once.
 //!
 //! What observers know is decided by interface events alone, which are totally ordered as far as they feed them: it is looked at along the traces of the skeletons.
 
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::outcome::Run;
 use crate::trace::order::{contains, insert, members, unite};
-use crate::trace::skeleton::{Event, Name, Trace, mix};
+use crate::trace::skeleton::{Event, Name, Trace, mix, pair};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -156,9 +156,26 @@ pub(super) struct Judge<'g, 'a, M> {
     is_early: bool,
     /// For a component, its local skeleton and how it ends: what may be wrong was looked at.
     troubles: FxHashSet<(u32, u64, u64)>,
-    /// What components have shown in the cuts that were looked at.
-    met: FxHashSet<Box<[u64]>>,
     threads: usize,
+}
+
+/// The consistent cuts of known skeletons, in their order; those in which all local skeletons are the same, once.
+#[derive(Default)]
+pub(super) struct KnownCuts {
+    all: Vec<Cut>,
+    /// What tells them apart.
+    met: FxHashSet<u64>,
+    /// In how many skeletons cuts were looked for, and how many cuts were looked at early.
+    skeletons: usize,
+    looked_at: usize,
+}
+
+impl KnownCuts {
+    /// Roughly the bytes in use.
+    pub fn bytes(&self) -> u64 {
+        let one = |cut: &Cut| 8 * (cut.locals.len() + cut.events.len()) + size_of::<Cut>() + 48;
+        (self.all.len() * self.all.first().map_or(0, one)) as u64
+    }
 }
 
 impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
@@ -171,7 +188,6 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             looked_at: FxHashSet::default(),
             is_early: false,
             troubles: FxHashSet::default(),
-            met: FxHashSet::default(),
             threads,
         }
     }
@@ -193,40 +209,61 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
         let reads_views =
             readings.iter().any(|it| it.observer.is_none() && it.kind != PropertyKind::NeverStuck);
         let forbids_ends = readings.iter().any(|it| it.kind == PropertyKind::NeverStuck);
-        let mut first = 0;
-        while first < self.global.known.len() {
-            let last = self.global.known.len().min(first + AT_ONCE);
-            let cuts = if reads_views { self.cuts(first..last) } else { Vec::new() };
+        if reads_views {
+            self.look_for_cuts();
             if self.global.is_stopped() {
                 return Ok(());
             }
-            let mut cuts = cuts.into_iter().peekable();
-            for known in first..last {
-                while let Some(cut) = cuts.next_if(|cut| cut.known == known) {
-                    self.look_at(&cut)?;
-                    if self.global.verdict.is_over() || self.global.is_over() {
-                        return Ok(());
-                    }
-                }
-                if self.global.bound.is_none() && !self.is_early {
-                    self.look_for_trouble(known)?;
-                    if forbids_ends && !self.global.verdict.is_over() {
-                        self.look_at_ends(known)?;
-                    }
-                }
+        }
+        let cuts = std::mem::take(&mut self.global.cuts.all);
+        let first = if self.is_early { self.global.cuts.looked_at } else { 0 };
+        let judged = self.judge_all(&cuts[first..], forbids_ends);
+        (self.global.cuts.looked_at, self.global.cuts.all) = (cuts.len(), cuts);
+        judged
+    }
+
+    /// Looks at these cuts, and at all ends.
+    fn judge_all(&mut self, cuts: &[Cut], forbids_ends: bool) -> Result<(), Error> {
+        let mut cuts = cuts.iter().peekable();
+        for known in 0..self.global.known.len() {
+            while let Some(cut) = cuts.next_if(|cut| cut.known == known) {
+                self.look_at(cut)?;
                 if self.global.verdict.is_over() || self.global.is_over() {
                     return Ok(());
                 }
             }
-            first = last;
+            if self.is_early {
+                continue;
+            }
+            if self.global.bound.is_none() {
+                self.look_for_trouble(known)?;
+                if forbids_ends && !self.global.verdict.is_over() {
+                    self.look_at_ends(known)?;
+                }
+            }
+            if self.global.verdict.is_over() || self.global.is_over() {
+                return Ok(());
+            }
         }
         Ok(())
     }
 
-    /// The consistent cuts of some skeletons in which components have shown what was in no cut before, in order. All threads look for them.
-    fn cuts(&mut self, knowns: Range<usize>) -> Vec<Cut> {
-        let Judge { global, met, threads, .. } = self;
-        let (components, before) = (global.parts.len() as usize, &*met);
+    /// Looks for the consistent cuts of new skeletons. All threads do, some skeletons at once.
+    fn look_for_cuts(&mut self) {
+        let mut found = std::mem::take(&mut self.global.cuts);
+        while found.skeletons < self.global.known.len() && !self.global.is_stopped() {
+            let last = self.global.known.len().min(found.skeletons + AT_ONCE);
+            let new = self.cuts_of_some(found.skeletons..last, &found.met);
+            found.all.extend(new.into_iter().filter(|cut| found.met.insert(cut.key())));
+            found.skeletons = last;
+        }
+        self.global.cuts = found;
+    }
+
+    /// The consistent cuts of some skeletons that are not known, in order.
+    fn cuts_of_some(&self, knowns: Range<usize>, before: &FxHashSet<u64>) -> Vec<Cut> {
+        let Judge { global, threads, .. } = self;
+        let components = global.parts.len() as usize;
         let budget = global.budget;
         let is_over = || budget.reached(0, 0).is_some();
         let all: &[Known] = &global.known;
@@ -241,7 +278,8 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             let mut met = FxHashSet::default();
             for &(known, trace, parent) in skeletons.iter().skip(from).step_by(step) {
                 let mut add = |cut: Cut| {
-                    if !before.contains(&cut.locals) && met.insert(cut.locals.clone()) {
+                    let key = cut.key();
+                    if !before.contains(&key) && met.insert(key) {
                         cuts.push(cut);
                     }
                 };
@@ -261,7 +299,6 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
             cuts
         });
         cuts.sort_by_key(|cut| cut.known);
-        cuts.retain(|cut| met.insert(cut.locals.clone()));
         cuts
     }
 
@@ -540,6 +577,11 @@ pub(super) struct Cut {
 }
 
 impl Cut {
+    /// What tells it apart from others.
+    fn key(&self) -> u64 {
+        self.locals.iter().copied().fold(0, pair)
+    }
+
     /// Its events, of the trace that it is a cut of.
     fn interface<'t>(
         &'t self,
