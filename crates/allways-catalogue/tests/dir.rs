@@ -113,6 +113,11 @@ fn two_as_one(stateful: bool) -> Options {
     Options { components: Components::new(vec![vec![0, 1]]).unwrap(), ..dir(stateful) }
 }
 
+/// Without states, and with components as they are written.
+fn divided(components: &str) -> Options {
+    Options { components: components.parse().unwrap(), ..dir(false) }
+}
+
 fn points(outcome: &Outcome) -> u64 {
     outcome.statistics.unique_states.unwrap()
 }
@@ -211,7 +216,7 @@ fn as_many_traces_are_covered_as_engine_dpor_performs() {
             assert_eq!(plain.bounded_by, Some(Bound::Runs), "{name} {set:?}");
             continue;
         }
-        for options in [dir(false), two_as_one(false)] {
+        for options in [dir(false), two_as_one(false), divided("(0/1)"), divided("auto")] {
             let what = format!("{name} {set:?} {:?}", options.components);
             let result = try_check(name, set, &options);
             if needs_states(&result) {
@@ -228,7 +233,7 @@ fn as_many_traces_are_covered_as_engine_dpor_performs() {
         }
     }
     // Nothing of it is lost by and by.
-    let expected = if OPTIMISED { (100, 6) } else { (68, 4) };
+    let expected = if OPTIMISED { (200, 12) } else { (136, 8) };
     assert_eq!((compared, refused), expected);
 }
 
@@ -261,6 +266,45 @@ fn any_two_nodes_may_be_one_component() {
     }
 }
 
+/// Components may consist of components, to any depth, whichever nodes they have.
+#[test]
+fn components_may_be_deep_in_each_other() {
+    let systems: [(&str, Set<'_>); 6] = [
+        ("accumulator", &[("replicas", "3"), ("numbers", "3")]),
+        ("chain", &[("nodes", "4")]),
+        ("overlay", &[("nodes", "4"), ("moves", "1")]),
+        ("paxos-register", &[("clients", "1")]),
+        ("register", &[("bases", "2")]),
+        ("two-phase-commit", &[]),
+    ];
+    for (name, set) in systems {
+        let plain = check(name, set, &by(Engine::Dpor));
+        for components in [
+            "(0/1)/(2/3)",
+            "(0/2)/(1/3)",
+            "(0/1/2)/3",
+            "((0/1)/2)/3",
+            "((3/1)/0)/2",
+            "(((0/1)/2)/3)",
+            "((0,2/1)/3)",
+            "((1/3)/(0/2))",
+        ] {
+            let what = format!("{name} {set:?}, {components}");
+            let outcome = check(name, set, &divided(components));
+            outcome.assert_holds();
+            assert!(outcome.complete, "{what}");
+            let covered = outcome.statistics.covered_traces;
+            assert_eq!(covered, plain.statistics.runs.map(u128::from), "{what}");
+            assert_eq!(outcome.witnesses.len(), plain.witnesses.len(), "{what}");
+        }
+    }
+    // What was put together within one trace of the rest is used in another.
+    let set = [("rms", if OPTIMISED { "5" } else { "4" })];
+    let outcome = check("two-phase-commit", &set, &divided("((1/2)/(3/4))/0"));
+    outcome.assert_holds();
+    assert_eq!(outcome.statistics.covered_traces, Some(if OPTIMISED { 2_328 } else { 417 }));
+}
+
 #[test]
 fn with_states_there_are_no_more_points_than_global_states() {
     for (name, set) in SYSTEMS {
@@ -286,12 +330,12 @@ fn with_states_the_accumulator_has_hundreds_of_times_fewer_points() {
 }
 
 /// Finds every bug that is not among these; how many there are.
-fn finds_bugs(stateful: bool, but: &[(&str, &str)]) -> usize {
+fn finds_bugs(options: &Options, but: &[(&str, &str)]) -> usize {
     let mut found = 0;
     for entry in entries().iter().filter(|entry| !entry.is_of_threads()) {
         for bug in entry.bugs.iter().filter(|bug| !but.contains(&(entry.name, bug.name))) {
             let set = [("bug", bug.name)];
-            let outcome = check(entry.name, &set, &dir(stateful));
+            let outcome = check(entry.name, &set, options);
             assert_eq!(outcome.verdict, Verdict::Violated, "{} {}", entry.name, bug.name);
             let violation = outcome.violation.unwrap();
             assert!(matches!(violation.cause, Cause::Always | Cause::Stuck), "{violation}");
@@ -330,14 +374,22 @@ const DEAR: &[(&str, &str)] = &[
 #[test]
 fn every_bug_is_found_trace_by_trace_that_does_not_lie_too_deep() {
     let dear = if OPTIMISED { &[] } else { DEAR };
-    let found = finds_bugs(false, &[FAULTS, DEEP, dear].concat());
+    let found = finds_bugs(&dir(false), &[FAULTS, DEEP, dear].concat());
     assert_eq!(found, if OPTIMISED { 22 } else { 19 });
+}
+
+#[test]
+fn the_same_bugs_are_found_with_components_found_out_or_in_each_other() {
+    for components in ["auto", "(0/1)"] {
+        let found = finds_bugs(&divided(components), &[FAULTS, DEEP, DEAR].concat());
+        assert_eq!(found, 19, "{components}");
+    }
 }
 
 #[test]
 fn every_bug_is_found_with_states() {
     // Too many states for what a point costs.
-    let found = finds_bugs(true, &[("paxos-roles", "last-accepted")]);
+    let found = finds_bugs(&dir(true), &[("paxos-roles", "last-accepted")]);
     assert_eq!(found, 33);
 }
 

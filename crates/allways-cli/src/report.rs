@@ -150,6 +150,9 @@ impl Report<'_> {
         let mut row = |what: &str, value: String| rows.push((what.to_owned(), value));
         let is_dir = statistics.covered_traces.is_some();
         if let Some(covered) = statistics.covered_traces {
+            if let Some(components) = &statistics.components {
+                row("components", components.clone());
+            }
             // In the words of the paper on dynamic interface reduction.
             for (what, number) in [
                 ("global skeletons", statistics.global_skeletons),
@@ -157,6 +160,11 @@ impl Report<'_> {
                 ("local traces", statistics.runs),
             ] {
                 row(what, grouped(number.unwrap_or_default()));
+                if let (true, Some(inner)) =
+                    (what == "global skeletons", statistics.inner_skeletons)
+                {
+                    row("inner skeletons", grouped(inner));
+                }
             }
             if let Some(resumed) = statistics.resumed_runs {
                 row("from the log", grouped(resumed));

@@ -136,7 +136,9 @@ fn json_has_exactly_these_fields() {
         "blocked_runs",
         "joined_runs",
         "resumed_runs",
+        "components",
         "global_skeletons",
+        "inner_skeletons",
         "local_skeletons",
         "covered_traces",
         "reduction_ratio",
@@ -430,8 +432,11 @@ fn a_bound_on_components_makes_it_inconclusive() {
 fn components_that_make_no_sense_are_wrong_usage() {
     let dir =
         |flags: &[&'static str]| [&["check", "accumulator", "--engine", "dir"], flags].concat();
-    wrong(&dir(&["--components", "0,1/1"]), "--components: 1 is in two components");
-    let none = "--components: `0;1` are no components; write members and slashes, as 0,1/2";
+    wrong(
+        &dir(&["--components", "0,1/1"]),
+        "--components: 1 is in two components, or twice in one",
+    );
+    let none = "--components: `0;1` are no components; write members and slashes, as 0,1/2 or 0-7/8-15, with parentheses around a component of components, as (0,1/2)/3, or auto or each";
     wrong(&dir(&["--components", "0;1"]), none);
     let none = "component member 7 is none: there are 3, numbered from 0";
     wrong(&dir(&["--components", "0,7"]), none);

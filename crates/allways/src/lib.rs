@@ -52,8 +52,9 @@ pub use allways_derive::Kinds;
 #[cfg(feature = "derive")]
 pub use allways_derive::Rename;
 pub use engine::Checkable;
+pub use engine::components::{Component, Components};
 pub use engine::options::{
-    Combine, Components, Engine, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
+    Combine, Engine, Options, Por, Reduction, Schedule, Search, parse_bytes, parse_por,
     parse_seconds,
 };
 pub use engine::progress::Progress;

@@ -170,9 +170,11 @@ struct How {
     #[arg(long, env = "ALLWAYS_COMBINE", default_value = "views")]
     combine: Combine,
 
-    /// Which nodes are one component each in engine dir: 0,1/2 are nodes 0 and 1, and node 2. Nodes that
-    /// are not named are components by themselves, as all are if nothing is said.
-    #[arg(long, value_name = "NODES/NODES", env = "ALLWAYS_COMPONENTS")]
+    /// Which nodes are one component each in engine dir: 0,1/2 are nodes 0 and 1, and node 2. 0-3 are
+    /// nodes 0 to 3, and (0,1/2)/3 has a component that consists of components. Nodes that
+    /// are not named are components by themselves, as all are with each, or if nothing is said; with auto,
+    /// those go together that are seen to exchange much.
+    #[arg(long, value_name = "NODES/NODES|auto|each", env = "ALLWAYS_COMPONENTS")]
     components: Option<Components>,
 
     /// In engine dir, remember in which states components may be, in place of traces.

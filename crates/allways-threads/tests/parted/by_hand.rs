@@ -1,7 +1,7 @@
 //! One phenomenon at a time.
 
 use crate::both;
-use allways::{Cause, Components, Engine, Error, Options, Trouble, Verdict};
+use allways::{Cause, Components, Engine, Error, Options, Outcome, Trouble, Verdict};
 use allways_threads::net::{TcpListener, TcpStream, UdpSocket};
 use allways_threads::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use allways_threads::sync::{Arc, Mutex};
@@ -228,6 +228,85 @@ fn who_was_spawned_after_something_had_happened_belongs_to_who_did() {
     assert!(refused(&program).starts_with("a thread waits for one of another component"));
     let program = program.components("0,1".parse().unwrap());
     assert_eq!(covers_all(&program), 2);
+}
+
+/// What is covered with components that are found out, and which these are.
+fn found_out(program: &Program) -> (u128, String) {
+    let (plain, parted) = both(program, Components::auto());
+    assert_eq!((plain.verdict, parted.verdict), (Verdict::Holds, Verdict::Holds));
+    let covered = parted.statistics.covered_traces.unwrap();
+    assert_eq!(Some(covered), plain.statistics.runs.map(u128::from));
+    (covered, parted.statistics.components.unwrap())
+}
+
+#[test]
+fn those_who_share_what_cannot_be_told_are_found_to_be_one_component() {
+    let program = Program::new(|| {
+        let mutex = Arc::new(Mutex::new(()));
+        let all = [0, 1].map(|_| {
+            let (mutex, atomic) = (Arc::clone(&mutex), Arc::new(AtomicU32::new(0)));
+            thread::spawn(move || {
+                let other = Arc::clone(&atomic);
+                let other = thread::spawn(move || other.fetch_add(1, SeqCst));
+                atomic.fetch_add(1, SeqCst);
+                drop(mutex.lock().unwrap());
+                other.join().unwrap();
+            })
+        });
+        all.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_eq!(found_out(&program), (8, "0/1,2".to_owned()));
+    let program = Program::new(|| {
+        let atomic = Arc::new(AtomicU32::new(0));
+        let add = || {
+            let atomic = Arc::clone(&atomic);
+            thread::spawn(move || atomic.fetch_add(1, SeqCst))
+        };
+        let other = || thread::spawn(|| rand::below(2));
+        let (a, b, c, d) = (add(), other(), add(), other());
+        [a, c].into_iter().for_each(|thread| assert!(thread.join().is_ok()));
+        [b, d].into_iter().for_each(|thread| assert!(thread.join().is_ok()));
+    });
+    let (covered, components) = found_out(&program);
+    assert_eq!((covered, components.as_str()), (8, "0/1,3/2/4"));
+}
+
+#[test]
+fn who_was_spawned_after_something_had_happened_is_found_to_belong_to_who_did() {
+    let program = Program::new(|| {
+        let mutex = Mutex::new(1);
+        *mutex.lock().unwrap() += 1;
+        thread::spawn(|| {
+            rand::below(2);
+        })
+        .join()
+        .unwrap();
+    });
+    assert_eq!(found_out(&program), (2, "0,1".to_owned()));
+}
+
+#[test]
+fn a_deadlock_is_found_within_components_of_components() {
+    let program = Program::new(|| {
+        let forks: Vec<_> = (0..3).map(|_| Arc::new(Mutex::new(()))).collect();
+        let all: Vec<_> = (0..3)
+            .map(|seat| {
+                let (left, right) = (Arc::clone(&forks[seat]), Arc::clone(&forks[(seat + 1) % 3]));
+                thread::spawn(move || {
+                    let left = left.lock().unwrap();
+                    drop(right.lock().unwrap());
+                    drop(left);
+                })
+            })
+            .collect();
+        all.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    for components in ["each", "(1/2)/3", "(1/2/3)", "((1/3)/2)/0", "((0/1)/(2/3))", "auto"] {
+        let (plain, parted) = both(&program, components.parse().unwrap());
+        assert_eq!((plain.verdict, parted.verdict), (Verdict::Violated, Verdict::Violated));
+        let cause = |outcome: &Outcome| outcome.violation.as_ref().unwrap().cause.clone();
+        assert_eq!(cause(&plain), cause(&parted), "{components}");
+    }
 }
 
 #[test]

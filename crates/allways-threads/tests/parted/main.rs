@@ -75,4 +75,19 @@ proptest! {
         prop_assume!(other < plan.processes.len());
         compare(&plan, Components::new(vec![vec![0, other]]).unwrap())?;
     }
+
+    #[test]
+    fn processes_in_components_of_components(plan in plan(), which in 0..5usize) {
+        let components = match plan.processes.len() {
+            0 | 1 => "0",
+            2 => "(0/1)",
+            _ => ["(0/1)/2", "0/(1/2)", "(0/1/2)", "((0/2)/1)", "(0,1/2)"][which],
+        };
+        compare(&plan, components.parse().unwrap())?;
+    }
+
+    #[test]
+    fn processes_in_components_that_are_found_out(plan in plan()) {
+        compare(&plan, Components::auto())?;
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod auto;
 pub(crate) mod budget;
 pub(crate) mod classic;
 pub(crate) mod commute;
+pub(crate) mod components;
 pub(crate) mod dir;
 pub(crate) mod dpor;
 pub(crate) mod expand;
@@ -39,6 +40,7 @@ use crate::outcome::tell::{MAX_TOLD, Shows, confirm_and_tell, tell_violation};
 use crate::outcome::warnings::{Facts, warnings};
 use crate::outcome::{Bound, Cause, Outcome, Run, Statistics, Verdict, Violation, Witness};
 use budget::Budget;
+use components::Components;
 use goals::GoalFound;
 use options::{Engine, Options, Schedule, Search};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -186,7 +188,7 @@ impl<N: Node> System<N> {
 fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     let needs_dir = [
         (options.stateful, "remembering states of components (stateful)"),
-        (!options.components.groups().is_empty(), "a division into components (components)"),
+        (options.components != Components::default(), "a division into components (components)"),
         (options.resume.is_some(), "going on from a log (resume)"),
         (options.compare_plain, "comparing with plain exploration (compare plain)"),
     ];
@@ -205,6 +207,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     }
     if options.stateful && options.compare_plain {
         let why = "how long a trace takes is compared with plain exploration (compare plain), and engine dir has no traces if it is stateful";
+        return Err(Error::Options(why.to_owned()));
+    }
+    if options.stateful && (options.components.is_nested() || options.components.is_auto()) {
+        let why = "components of components, and components that are found out, are for engine dir without states (stateful): with them, name components of one level, as 0,1/2";
         return Err(Error::Options(why.to_owned()));
     }
     let refused = [

@@ -1,5 +1,6 @@
 //! How to check: the engine, its search, and the bounds. Every knob is also an environment variable.
 
+use super::components::Components;
 use super::progress::Progress;
 use crate::error::Error;
 use std::path::PathBuf;
@@ -541,83 +542,6 @@ pub fn parse_bytes(text: &str) -> Result<u64, Error> {
     bytes.ok_or_else(|| {
         Error::Options(format!("`{text}` is not a number of bytes; write 4096, 64K, 512M or 2G"))
     })
-}
-
-/// Which nodes of a system, or processes of a program, are one component each in engine `dir`. Those that are in none are components of their own.
-///
-/// ```
-/// use allways::Components;
-/// let components: Components = "0,1/2,3".parse().unwrap();
-/// assert_eq!(components.groups(), [vec![0, 1], vec![2, 3]]);
-/// assert!("0,1/1".parse::<Components>().is_err());
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Components {
-    groups: Vec<Vec<usize>>,
-}
-
-impl Components {
-    /// These are one component each.
-    ///
-    /// ```
-    /// assert!(allways::Components::new(vec![vec![0, 1], vec![2]]).is_ok());
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If something is in two of them, or one is empty.
-    pub fn new(groups: Vec<Vec<usize>>) -> Result<Self, Error> {
-        let mut all = groups.concat();
-        all.sort_unstable();
-        if let Some(pair) = all.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::Options(format!("{} is in two components", pair[0])));
-        }
-        match groups.iter().any(Vec::is_empty) {
-            true => Err(Error::Options("a component has at least one member".to_owned())),
-            false => Ok(Components { groups }),
-        }
-    }
-
-    /// The members of each.
-    ///
-    /// ```
-    /// assert!(allways::Components::default().groups().is_empty());
-    /// ```
-    pub fn groups(&self) -> &[Vec<usize>] {
-        &self.groups
-    }
-
-    /// All components, where there are so many to be in one.
-    pub(crate) fn among(&self, members: usize) -> Result<Vec<Vec<usize>>, Error> {
-        let mut is_free = vec![true; members];
-        for &member in self.groups.iter().flatten() {
-            match is_free.get_mut(member) {
-                Some(free) => *free = false,
-                None => {
-                    let what = format!(
-                        "component member {member} is none: there are {members}, numbered from 0"
-                    );
-                    return Err(Error::Options(what));
-                }
-            }
-        }
-        let rest = (0..members).filter(|&member| is_free[member]).map(|member| vec![member]);
-        Ok(self.groups.iter().cloned().chain(rest).collect())
-    }
-}
-
-impl FromStr for Components {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = |_| {
-            let what = format!("`{text}` are no components; write members and slashes, as 0,1/2");
-            Error::Options(what)
-        };
-        let group = |group: &str| group.split(',').map(|member| member.trim().parse()).collect();
-        let groups: Result<Vec<Vec<usize>>, std::num::ParseIntError> =
-            text.split('/').map(group).collect();
-        Components::new(groups.map_err(wrong)?)
-    }
 }
 
 /// How many cores there are. To find out takes longer than a small check, so it is found out once.

@@ -312,9 +312,13 @@ pub struct Statistics {
     pub joined_runs: Option<u64>,
     /// Engine `dir`: how many of its [runs](Statistics::runs) were in the log from which the check went on, if it has one.
     pub resumed_runs: Option<u64>,
+    /// Engine `dir`: the components, if they were asked for, as [`Components`](crate::Components) are written.
+    pub components: Option<String>,
     /// Engine `dir`: distinct skeletons, that is what components can tell of the runs of the whole system.
     pub global_skeletons: Option<u64>,
-    /// Engine `dir`: distinct local skeletons of all components together, each of which was explored.
+    /// Engine `dir`: skeletons within components that consist of components, on all levels, if there are such.
+    pub inner_skeletons: Option<u64>,
+    /// Engine `dir`: distinct local skeletons of all components together, each of which was explored. Of components within components, as often as they were explored.
     pub local_skeletons: Option<u64>,
     /// Engine `dir`: traces of the whole system that the local ones cover, of which [`Statistics::runs`] is the number.
     pub covered_traces: Option<u128>,

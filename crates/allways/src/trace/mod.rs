@@ -5,6 +5,7 @@
 //! networks: an event is a step of a numbered process that reads and writes numbered objects, and
 //! engines say what these stand for.
 
+pub(crate) mod assemble;
 pub(crate) mod canonical;
 pub(crate) mod clock;
 pub(crate) mod cuts;

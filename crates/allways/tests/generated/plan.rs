@@ -137,9 +137,22 @@ impl Plan {
 
 /// Random systems.
 pub fn plan() -> impl Strategy<Value = Plan> {
-    let sizes = (1..=3usize, 2..=MAX_STATES as u8);
+    plan_of(1..=3)
+}
+
+/// Random systems of more nodes, which have less to do each.
+pub fn wide_plan() -> impl Strategy<Value = Plan> {
+    plan_of(4..=6).prop_map(|mut plan| {
+        plan.hops = plan.hops.min(1);
+        plan
+    })
+}
+
+fn plan_of(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan> {
+    let most = *nodes.end();
+    let sizes = (nodes, 2..=MAX_STATES as u8);
     let rule = prop_oneof![1 => Just(0), 3 => any::<u64>()];
-    let tables = vec((any::<u64>(), vec(rule, MAX_STATES * RULES)), 3);
+    let tables = vec((any::<u64>(), vec(rule, MAX_STATES * RULES)), most);
     let hops = prop_oneof![2 => Just(0u8), 3 => Just(1), 1 => Just(2)];
     let behaviour = (hops, vec(proptest::option::of(0..4u8), MAX_STATES), rarely());
     let network = (0..3usize, rarely(), rarely()).prop_map(|(kind, drop, duplicate)| NetworkPlan {
@@ -148,8 +161,8 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         duplications: duplicate.into(),
     });
     let crashes = prop_oneof![3 => Just(0u8), 1 => Just(1), 1 => Just(2)];
-    let cut = prop_oneof![3 => Just(None), 1 => (1..8usize).prop_map(Some)];
-    let scripts = vec(vec((0..3usize, 0..CALLS), 1..=2), 1..=2);
+    let cut = prop_oneof![3 => Just(None), 1 => (1..1usize << most).prop_map(Some)];
+    let scripts = vec(vec((0..most, 0..CALLS), 1..=2), 1..=2);
     let observer = prop_oneof![
         1 => Just(None),
         1 => (any::<bool>(), proptest::option::of(0..KINDS), any::<bool>(), any::<bool>())

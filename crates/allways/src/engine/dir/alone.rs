@@ -43,14 +43,20 @@ const STEPS_A_PULSE: u64 = 256;
 /// No node, no branch, no look, no end.
 const NONE: u32 = u32::MAX;
 
-/// The trees of one machine, for each component that has one.
-pub(super) struct Trees(Vec<Option<Alone>>);
+/// The trees of one machine, for each component that has one; and those of the components that a component consists of.
+#[derive(Default)]
+pub(super) struct Trees {
+    own: Vec<Option<Alone>>,
+    inner: Vec<Option<Trees>>,
+}
 
 impl Trees {
     /// Empty ones, for each component whose own steps are all ordered.
     pub fn new<M: Machine>(machine: &M, parts: &Parts) -> Self {
         let all = Trees::which(machine, parts).into_iter().enumerate();
-        Trees(all.map(|(at, has_one)| has_one.then(|| Alone::new(at as u32))).collect())
+        let own = all.map(|(at, has_one)| has_one.then(|| Alone::new(at as u32))).collect();
+        let inner = |inner: &Option<Arc<Parts>>| inner.as_ref().map(|it| Trees::new(machine, it));
+        Trees { own, inner: parts.inner.iter().map(inner).collect() }
     }
 
     /// For each component, whether it has one.
@@ -63,17 +69,24 @@ impl Trees {
     /// None at all.
     #[cfg(test)]
     pub fn none(parts: &Parts) -> Self {
-        Trees((0..parts.len()).map(|_| None).collect())
+        let none = parts.inner.iter().map(|inner| inner.as_deref().map(Trees::none));
+        Trees { own: (0..parts.len()).map(|_| None).collect(), inner: none.collect() }
     }
 
     /// That of a component.
     pub fn of(&mut self, component: u32) -> Option<&mut Alone> {
-        self.0.get_mut(component as usize)?.as_mut()
+        self.own.get_mut(component as usize)?.as_mut()
+    }
+
+    /// Those of the components that a component consists of.
+    pub fn within(&mut self, component: u32) -> Option<&mut Trees> {
+        self.inner.get_mut(component as usize)?.as_mut()
     }
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        self.0.iter().flatten().map(Alone::bytes).sum()
+        let inner: u64 = self.inner.iter().flatten().map(Trees::bytes).sum();
+        self.own.iter().flatten().map(Alone::bytes).sum::<u64>() + inner
     }
 }
 

@@ -1,7 +1,7 @@
 //! One tree for all local skeletons against each explored anew, on generated systems: the same skeletons, as many local traces and other runs, the same looks and ends.
 
 use super::alone::Trees;
-use super::crew::{Crew, Effort};
+use super::crew::{Crew, Effort, perform};
 use super::global::Global;
 use super::interface::Parts;
 use super::verdict::Verdicts;
@@ -39,7 +39,7 @@ fn explored<M: Machine>(machine: &mut M, has_trees: bool) -> Option<Seen> {
     machine.restart(0).unwrap();
     let effort = Effort::default();
     let crew = Crew::new(None, None, &effort);
-    let mut global = Global::new(machine, &parts, &budget, (&crew, None), 0, verdict);
+    let mut global = Global::new(machine, &parts, &budget, (&crew, None, perform), 0, verdict);
     assert!((0..parts.len()).all(|component| global.trees.of(component).is_some()));
     if !has_trees {
         global.trees = Trees::none(&parts);

@@ -32,13 +32,28 @@ const TASKS_ALONE: usize = 2;
 /// So often the one who waits looks at the clock.
 const A_WHILE: Duration = Duration::from_millis(20);
 
+/// How somebody who has a machine of this kind performs a task.
+pub(super) type Perform<M> =
+    fn(&Crew<'_>, &Task, (&mut M, &mut Trees), &Parts, &Budget) -> Result<Done, Error>;
+
+/// The one who performs it with that machine.
+pub(super) fn perform<M: Machine>(
+    crew: &Crew<'_>,
+    task: &Task,
+    mate: (&mut M, &mut Trees),
+    parts: &Parts,
+    budget: &Budget,
+) -> Result<Done, Error> {
+    crew.perform(task, mate, parts, budget)
+}
+
 /// See the module.
 pub(super) struct Crew<'l> {
     board: Mutex<Board>,
     /// Something was put on the board.
     changed: Condvar,
-    /// The runs of all.
-    pub runs: AtomicU64,
+    /// The runs of all; also of those who explore within components.
+    pub runs: Arc<AtomicU64>,
     /// How many results nobody has taken yet.
     pub ahead: AtomicUsize,
     over: Arc<AtomicBool>,
@@ -112,13 +127,18 @@ impl<'l> Crew<'l> {
         Crew {
             board: Mutex::default(),
             changed: Condvar::new(),
-            runs: AtomicU64::new(0),
+            runs: Arc::default(),
             ahead: AtomicUsize::new(0),
             over: Arc::default(),
             log,
             pool,
             effort,
         }
+    }
+
+    /// One who performs all tasks himself: those within a component. His runs are counted with others.
+    pub fn within(runs: &Arc<AtomicU64>, effort: &'l Effort) -> Self {
+        Crew { runs: Arc::clone(runs), ..Crew::new(None, None, effort) }
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -147,7 +167,7 @@ impl<'l> Crew<'l> {
         let mut board = self.board();
         if let Some(result) = board.results.remove(&number) {
             self.ahead.store(board.results.len(), Relaxed);
-            return Next::Result(result);
+            return Next::Result(Box::new(result));
         }
         if let Some((number, task)) = board.next(self.pool) {
             return Next::Task(number, task);
@@ -273,7 +293,7 @@ impl Drop for Hired<'_, '_> {
 
 /// What to do for a result.
 pub(super) enum Next {
-    Result(Result<Done, Error>),
+    Result(Box<Result<Done, Error>>),
     Task(u64, Arc<Task>),
     Wait,
 }

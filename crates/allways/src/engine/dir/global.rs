@@ -8,7 +8,8 @@
 //! A branch is taken only if what comes of it is in no skeleton that is known: prefixes of known ones are known.
 
 use super::alone::Trees;
-use super::crew::{Crew, Next};
+use super::counts::Counts;
+use super::crew::{Crew, Next, Perform};
 use super::fit::{Candidate, Fit, Index, Room, add_hint};
 use super::interface::{Doing, Led, Parts};
 use super::log::Log;
@@ -56,20 +57,8 @@ pub(super) struct Known {
 #[derive(Default)]
 pub(super) struct Local {
     /// How many local traces have it.
-    pub traces: u64,
+    pub traces: u128,
     pub ends: Vec<Arc<End>>,
-}
-
-/// Numbers for the statistics.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Counts {
-    pub local_traces: u64,
-    /// How many of these were in the log.
-    pub resumed_traces: u64,
-    pub other_runs: u64,
-    pub compositions: u64,
-    pub transitions: u64,
-    pub deepest: usize,
 }
 
 #[derive(Default)]
@@ -83,10 +72,11 @@ pub(super) struct Global<'a, M> {
     pub parts: &'a Parts,
     pub budget: &'a Budget,
     pub crew: &'a Crew<'a>,
+    perform: Perform<M>,
     pub trees: Trees,
     log: Option<&'a Log>,
     max_depth: usize,
-    start: usize,
+    pub start: usize,
     pub known: Vec<Known>,
     signatures: FxHashSet<u64>,
     /// The traces that have an event with this name.
@@ -145,7 +135,7 @@ impl<'a, M: Machine> Global<'a, M> {
         machine: &'a mut M,
         parts: &'a Parts,
         budget: &'a Budget,
-        (crew, log): (&'a Crew<'a>, Option<&'a Log>),
+        (crew, log, perform): (&'a Crew<'a>, Option<&'a Log>, Perform<M>),
         start: usize,
         verdict: Verdicts,
     ) -> Self {
@@ -159,6 +149,7 @@ impl<'a, M: Machine> Global<'a, M> {
             parts,
             budget,
             crew,
+            perform,
             log,
             max_depth: usize::try_from(max_depth).unwrap_or(usize::MAX),
             start,
@@ -269,7 +260,14 @@ impl<'a, M: Machine> Global<'a, M> {
         let mut given = given.iter();
         let ran = loop {
             let (next, mark) = match given.next() {
-                Some(&(doing, mark)) => (doing.transition(&mut *led.machine)?, mark),
+                Some(&(doing, mark)) => {
+                    let next = doing.transition(&mut *led.machine)?;
+                    // What comes last is what nobody has seen there.
+                    if goes_on && given.len() == 0 && led.machine.refuses(next)? {
+                        break Ran::Over;
+                    }
+                    (next, mark)
+                }
                 None if !goes_on => {
                     let trace = led.trace();
                     self.marks = led.marks;
@@ -376,10 +374,10 @@ impl<'a, M: Machine> Global<'a, M> {
     fn await_result(&mut self, task: &Task, number: u64) -> Result<(), Error> {
         loop {
             match self.crew.result(number) {
-                Next::Result(result) => return self.take_in(task, result?),
+                Next::Result(result) => return self.take_in(task, (*result)?),
                 Next::Task(next, other) => {
                     let (crew, mate) = (self.crew, (&mut *self.machine, &mut self.trees));
-                    let result = crew.perform(&other, mate, self.parts, self.budget);
+                    let result = (self.perform)(crew, &other, mate, self.parts, self.budget);
                     if next == number {
                         return self.take_in(task, result?);
                     }
@@ -394,15 +392,13 @@ impl<'a, M: Machine> Global<'a, M> {
 
     /// Takes in what came of a task.
     fn take_in(&mut self, task: &Task, done: Done) -> Result<(), Error> {
-        self.count(done.transitions, done.depth, done.bound);
+        self.count(&done.counts, done.bound);
         self.is_stale |= done.is_stale;
         if done.violation.is_some() {
             self.verdict.violation = done.violation;
             return Ok(());
         }
         let found = done.found;
-        self.counts.local_traces += found.traces;
-        self.counts.other_runs += found.others;
         let known = self.locals.entry((task.component, task.local)).or_default();
         (known.traces, known.ends) = (found.traces, found.ends);
         for seen in found.looks {
@@ -428,10 +424,8 @@ impl<'a, M: Machine> Global<'a, M> {
             return Err(Error::Log(what.to_owned()));
         };
         let bound = kept.is_cut.then_some(Bound::Depth);
-        self.count(kept.transitions, kept.depth, bound);
-        self.counts.local_traces += kept.traces;
-        self.counts.resumed_traces += kept.traces;
-        self.counts.other_runs += kept.others;
+        self.count(&kept.counts, bound);
+        self.counts.resumed_traces += kept.counts.local_traces;
         let known = self.locals.entry((task.component, task.local)).or_default();
         known.traces = kept.traces;
         let Revived { ends, looks, branches } = self.revive(task, &kept)?;
@@ -466,9 +460,8 @@ impl<'a, M: Machine> Global<'a, M> {
         Ok(revived)
     }
 
-    fn count(&mut self, transitions: u64, depth: u64, bound: Option<Bound>) {
-        self.counts.transitions += transitions;
-        self.counts.deepest = self.counts.deepest.max(depth as usize);
+    fn count(&mut self, counts: &Counts, bound: Option<Bound>) {
+        self.counts.add(counts);
         self.bound = self.bound.or(bound);
     }
 
@@ -645,18 +638,19 @@ impl<'a, M: Machine> Global<'a, M> {
 
     /// How many skeletons there are with which some trace ends, and how many traces of the whole system the local ones cover.
     pub fn covered(&self) -> (u64, u128) {
-        let of = |known: &Known| {
-            let locals = known.locals.iter().enumerate();
-            let traces = locals.map(|(component, local)| {
-                let local = self.locals.get(&(component as u32, *local));
-                u128::from(local.map_or(0, |local| local.traces))
-            });
-            traces.fold(1, u128::saturating_mul)
-        };
         let add = |(skeletons, all): (u64, u128), traces: u128| {
             (skeletons + u64::from(traces > 0), all.saturating_add(traces))
         };
-        self.known.iter().map(of).fold((0, 0), add)
+        self.known.iter().map(|known| self.traces_of(known)).fold((0, 0), add)
+    }
+
+    /// How many traces there are that end with a skeleton.
+    pub fn traces_of(&self, known: &Known) -> u128 {
+        let locals = known.locals.iter().enumerate();
+        let traces = locals.map(|(component, local)| {
+            self.locals.get(&(component as u32, *local)).map_or(0, |local| local.traces)
+        });
+        traces.fold(1, u128::saturating_mul)
     }
 }
 

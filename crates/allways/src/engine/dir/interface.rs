@@ -1,5 +1,6 @@
 //! A machine divided into components, and what they can tell of each other's steps.
 
+use crate::engine::components::Component;
 use crate::engine::dpor::explore::Move;
 use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Machine, Object, Performed, Process, Shown, Touched, Transition};
@@ -13,6 +14,12 @@ use std::sync::Arc;
 pub(super) struct Parts {
     of_group: Vec<u32>,
     pub groups: Vec<Vec<u32>>,
+    /// Of a component that consists of components, these; and everything else as one more, which is the last.
+    pub inner: Vec<Option<Arc<Parts>>>,
+    /// The component that does nothing but what it is told, if there is one.
+    pub rest: Option<u32>,
+    /// The component of groups that were not known when the machine was divided, until it is divided again.
+    others: u32,
 }
 
 impl Parts {
@@ -28,7 +35,52 @@ impl Parts {
         }
         let groups = components.into_iter();
         let groups = groups.map(|members| members.into_iter().map(|one| one as u32).collect());
-        Parts { of_group, groups: groups.collect() }
+        let groups: Vec<Vec<u32>> = groups.collect();
+        Parts { of_group, inner: vec![None; groups.len()], groups, rest: None, others: 0 }
+    }
+
+    /// The same, where components may consist of components.
+    pub fn nested(components: &[Component], groups: usize) -> Self {
+        let members = components.iter().map(|it| it.members().to_vec());
+        let mut parts = Parts::new(members.collect(), groups);
+        parts.divide(components, groups);
+        parts
+    }
+
+    /// Divides those of its components that consist of components.
+    fn divide(&mut self, components: &[Component], groups: usize) {
+        for (number, component) in components.iter().enumerate() {
+            let has_others = number as u32 == self.others;
+            self.inner[number] = Parts::within(component, groups, has_others).map(Arc::new);
+        }
+    }
+
+    /// The components that a component consists of, if it does, and the rest of the system.
+    fn within(component: &Component, groups: usize, has_others: bool) -> Option<Self> {
+        if component.parts().is_empty() {
+            return None;
+        }
+        let mut members: Vec<_> =
+            component.parts().iter().map(|it| it.members().to_vec()).collect();
+        let is_outside = |group: &usize| !component.members().contains(group);
+        members.push((0..groups).filter(is_outside).collect());
+        let mut parts = Parts::new(members, groups);
+        let rest = parts.len() - 1;
+        (parts.rest, parts.others) = (Some(rest), if has_others { 0 } else { rest });
+        parts.divide(component.parts(), groups);
+        Some(parts)
+    }
+
+    /// With one more component, which has no members: what anybody may touch is then shared, also if all others are one component.
+    pub fn with_nobody(mut self) -> Self {
+        self.groups.push(Vec::new());
+        self.inner.push(None);
+        self
+    }
+
+    /// Whether some component consists of components.
+    pub fn is_nested(&self) -> bool {
+        self.inner.iter().any(Option::is_some)
     }
 
     /// How many components there are.
@@ -41,9 +93,9 @@ impl Parts {
         self.of_group(machine.group(process))
     }
 
-    /// The component of a group. One that was not known when the machine was divided is in the first, until it is divided again.
+    /// The component of a group.
     fn of_group(&self, group: u32) -> u32 {
-        self.of_group.get(group as usize).copied().unwrap_or(0)
+        self.of_group.get(group as usize).copied().unwrap_or(self.others)
     }
 
     /// What a step shows to other components. What it takes from them it does not show: nobody can tell whether something that was given is taken yet, nor in which order.

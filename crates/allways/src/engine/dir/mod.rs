@@ -28,12 +28,15 @@ mod alone;
 #[cfg(test)]
 mod alone_tests;
 mod codec;
+mod counts;
 mod crew;
 mod fit;
 mod global;
+mod grouping;
 mod identity;
 mod interface;
 mod log;
+mod nested;
 mod partial;
 mod pool;
 pub(crate) mod stateful;
@@ -43,8 +46,9 @@ mod tests;
 mod verdict;
 
 use super::budget::Budget;
+use super::components::Components;
 use super::goals::Sighting;
-use super::options::{Components, Options};
+use super::options::Options;
 use super::{Findings, Found};
 use crate::engine::machine::handlers::{Built, Handlers};
 use crate::engine::machine::{Machine, Machines};
@@ -55,12 +59,13 @@ use crate::model::system::System;
 use crate::outcome::{Bound, Run, Statistics};
 use crate::space::local::{LocalSpace, SpaceOptions};
 use alone::Trees;
+use counts::Counts;
 use crew::{Crew, Effort};
-use global::{Counts, Global};
+use global::Global;
+use grouping::Division;
 use interface::Parts;
 use log::{Header, Log};
 use pool::{Pool, SharedTrees};
-use std::fmt::Debug;
 use std::sync::atomic::Ordering::Relaxed;
 use verdict::{Judge, Verdicts};
 
@@ -91,13 +96,23 @@ pub(crate) fn search<N: Node>(
         return Err(Error::Options(why.to_owned()));
     }
     let nodes = machine.places();
-    let parts = Parts::new(options.components.among(nodes)?, machine.groups());
+    let components = match options.components.is_auto() {
+        true => grouping::find_out(&mut *machine, Some(nodes), budget)?,
+        false => options.components.clone(),
+    };
+    let members = components.among(nodes)?;
+    let mut parts = Parts::nested(&members, machine.groups());
+    // What feeds observers has to be told to somebody, for they are looked at where skeletons are.
+    if parts.len() == 1 && machine.readings().iter().any(|it| it.observer.is_some()) {
+        parts = parts.with_nobody();
+    }
     let log = match &options.resume {
         None => None,
         Some(path) => {
             let title = options.title.as_deref().unwrap_or_default();
             let fingerprint = identity::fingerprint(system, &space, title)?;
-            Some(Log::open(path, &header(fingerprint, options, &parts.groups))?)
+            let components = Components::nested(members)?;
+            Some(Log::open(path, &header(fingerprint, options, &components))?)
         }
     };
     let make = || match Handlers::build(&space)? {
@@ -118,6 +133,8 @@ pub(crate) fn search<N: Node>(
         Some(findings) => findings,
         None => return Err(Error::Internal("handlers are never divided anew".to_owned())),
     };
+    let is_said = options.components != Components::default();
+    findings.statistics.components = is_said.then(|| components.to_string());
     // What was done in another process is not known to this one.
     if log.as_ref().is_none_or(Log::is_new) {
         findings.tally = Some(space.tally());
@@ -132,7 +149,7 @@ pub(crate) fn search_together<S: Machines>(
     options: &Options,
     budget: &Budget,
 ) -> Result<Findings, Error> {
-    let components = match options.components == Components::default() {
+    let asked = match options.components == Components::default() {
         true => system.components(),
         false => options.components.clone(),
     };
@@ -145,7 +162,7 @@ pub(crate) fn search_together<S: Machines>(
             };
             let title = options.title.as_deref().unwrap_or_default();
             let fingerprint = identity::of_machines(identity, title);
-            let log = Log::open(path, &header(fingerprint, options, &components.groups()))?;
+            let log = Log::open(path, &header(fingerprint, options, &asked))?;
             log.teach(|lesson| system.learn(lesson))?;
             Some(log)
         }
@@ -164,27 +181,30 @@ pub(crate) fn search_together<S: Machines>(
         log: log.as_ref(),
         effort: &effort,
     };
+    let mut division = Division::new(&asked);
     loop {
-        let groups = machine.groups();
+        let (components, parts) = division.of(&mut machine, budget)?;
+        // Components that are found out are decided by that, too.
         if let Some(log) = &log {
             log.go_by(machine.learnt());
         }
-        let parts = Parts::new(components.among(groups)?, groups);
         let findings = search_machine(&mut machine, &parts, budget, &help);
         // What was learnt on the way may be why it went wrong.
-        if machine.is_stale() {
+        if machine.is_stale() || findings.is_err() && division.lags(&mut machine, budget)? {
             continue;
         }
-        if let Some(findings) = findings? {
+        if let Some(mut findings) = findings? {
+            let is_said = asked != Components::default();
+            findings.statistics.components = is_said.then(|| components.to_string());
             return Ok(findings);
         }
     }
 }
 
 /// What a log must say to be one of this check.
-fn header(fingerprint: u64, options: &Options, components: &dyn Debug) -> Header {
+fn header(fingerprint: u64, options: &Options, components: &Components) -> Header {
     let depth = options.max_depth.map_or("no bound".to_owned(), |it| format!("{it} events"));
-    Header { fingerprint, options: format!("components {components:?}, {depth} on depth") }
+    Header { fingerprint, options: format!("components {components}, {depth} on depth") }
 }
 
 /// What helps to explore.
@@ -216,7 +236,8 @@ fn search_machine<M: Machine>(
         let pool = help.pool.map(|make| make());
         let crew = Crew::new(help.log, pool.as_deref(), help.effort);
         crew.runs.store(counts.local_traces + counts.other_runs, Relaxed);
-        let mut global = Global::new(machine, parts, budget, (&crew, help.log), start, verdict);
+        let mut global =
+            Global::new(machine, parts, budget, (&crew, help.log, crew::perform), start, verdict);
         global.counts = counts;
         std::thread::scope(|scope| {
             let (crew, make, mut called) = (&crew, help.make, false);
@@ -250,6 +271,7 @@ fn search_machine<M: Machine>(
         let what = "components were explored one by one, and nothing of it fits together";
         return Err(Error::Internal(what.to_owned()));
     }
+    let is_nested = parts.is_nested();
     let costs = machine.costs();
     let stopped_early = verdict.violation.is_none() && verdict.nothing_left();
     let statistics = Statistics {
@@ -259,7 +281,8 @@ fn search_machine<M: Machine>(
         blocked_runs: Some(counts.other_runs),
         system_states: Some(verdict.tested() as u64),
         global_skeletons: Some(skeletons),
-        local_skeletons: Some(locals as u64),
+        inner_skeletons: is_nested.then_some(counts.inner_skeletons),
+        local_skeletons: Some(if is_nested { counts.local_skeletons } else { locals as u64 }),
         covered_traces: Some(covered),
         work_time: Some(help.effort.of_all(budget.started.elapsed())),
         handler_executions: costs.map(|costs| costs.handler_executions),

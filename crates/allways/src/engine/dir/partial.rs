@@ -8,10 +8,13 @@
 //! The rest gets on as soon as it can: what it gives is there when the component may want it. What it has done that the component cannot tell of, and that happens before nothing of what the component can tell of, is left
 //! out: nothing that the component does, or could do, depends on it, and a run without it is a run of the whole system, too. All that is used of these runs are the component's own events.
 
+mod inner;
+
 use super::interface::{Doing, Led, Parts, Would};
 use crate::engine::machine::footprint::{Footprint, Footprints};
 use crate::engine::machine::{
-    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Transition,
+    Blockers, Elsewhere, First, Machine, Object, Performed, Process, Reach, Reading, Shown,
+    Touched, Transition,
 };
 use crate::error::Error;
 use crate::model::run_event::RunEvent;
@@ -71,8 +74,8 @@ pub(super) struct End {
 #[derive(Default)]
 pub(super) struct Explored {
     pub branches: Vec<Arc<Branch>>,
-    /// The runs that have all of the local skeleton, and nothing more to do.
-    pub traces: u64,
+    /// How many traces there are that have all of the local skeleton, and nothing more to do.
+    pub traces: u128,
     /// Runs that end before that.
     pub others: u64,
     /// In the order in which they were met.
@@ -236,8 +239,8 @@ impl<'a, M: Machine> Partial<'a, M> {
             self.found.others += 1;
             return Ok(());
         }
-        let all: Box<[bool]> = vec![true; self.led.moves.len()].into();
-        if self.done.len() == self.allowed.len() {
+        if self.has_shown_all() {
+            let all: Box<[bool]> = vec![true; self.led.moves.len()].into();
             self.found.traces += 1;
             let look = self.look_now();
             let mut fate = Fate { look, is_withheld: false, trouble: 0 };
@@ -252,16 +255,27 @@ impl<'a, M: Machine> Partial<'a, M> {
             return Ok(());
         }
         self.found.others += 1;
+        self.note_stop();
+        Ok(())
+    }
+
+    /// Whether the component has shown all that it has shown in the trace.
+    pub fn has_shown_all(&self) -> bool {
+        self.done.len() == self.allowed.len()
+    }
+
+    /// Notes that the component may stop where the run stands.
+    pub fn note_stop(&mut self) {
         let component = self.component;
         let names = self.led.marks.all.iter().filter_map(|mark| mark.for_component(component));
         let past: FxHashSet<Name> = names.collect();
         let around = past.iter().copied().map(mix).fold(0, u64::wrapping_add);
         if self.known.insert((0, around)) {
             let trace = Arc::new(self.led.trace());
-            let branch = Branch { component, step: None, past, trace, stays: all };
+            let stays = vec![true; trace.events.len()].into();
+            let branch = Branch { component, step: None, past, trace, stays };
             self.found.branches.push(Arc::new(branch));
         }
-        Ok(())
     }
 
     /// How the component looks where the run stands.
@@ -540,8 +554,9 @@ impl<M: Machine> Machine for Partial<'_, M> {
             }
             return Ok(performed);
         }
+        let key = self.led.machine.process_key(transition.process);
         let is_it = |&place: &usize| {
-            self.processes[place] == Some(transition.process)
+            self.told.events[place].what.process == key
                 && self.told.events[place].what.alternative == transition.alternative
                 && self.ready(place)
         };
@@ -605,6 +620,67 @@ impl<M: Machine> Machine for Partial<'_, M> {
 
     fn is_stale(&mut self) -> bool {
         self.led.machine.is_stale()
+    }
+
+    fn refuses(&mut self, transition: Transition) -> Result<bool, Error> {
+        self.refuses_step(transition)
+    }
+
+    fn process_key(&self, process: Process) -> u64 {
+        self.led.machine.process_key(process)
+    }
+
+    fn process_with(&mut self, key: u64) -> Result<Option<Process>, Error> {
+        self.led.machine.process_with(key)
+    }
+
+    fn object_key(&self, object: Object) -> u64 {
+        self.led.machine.object_key(object)
+    }
+
+    fn groups(&self) -> usize {
+        self.led.machine.groups()
+    }
+
+    fn group(&self, process: Process) -> u32 {
+        self.led.machine.group(process)
+    }
+
+    fn is_ordered(&self, group: u32) -> bool {
+        self.led.machine.is_ordered(group)
+    }
+
+    fn touched(&self, object: Object) -> Touched<'_> {
+        self.led.machine.touched(object)
+    }
+
+    fn cannot_be_parted(&self, object: Option<Object>) -> Error {
+        self.led.machine.cannot_be_parted(object)
+    }
+
+    fn needed(&self) -> &[u32] {
+        self.led.machine.needed()
+    }
+
+    fn ended(&mut self, group: u32) -> Result<u64, Error> {
+        self.led.machine.ended(group)
+    }
+
+    fn shows(
+        &mut self,
+        transition: Transition,
+        without: &[u32],
+        into: &mut Shown,
+    ) -> Result<(), Error> {
+        self.led.machine.shows(transition, without, into)
+    }
+
+    fn withholds(&mut self, group: u32) -> bool {
+        self.led.machine.withholds(group)
+    }
+
+    fn view_key(&self, view: u32) -> u64 {
+        self.led.machine.view_key(view)
     }
 
     fn key(&mut self, into: &mut Vec<u32>) {

@@ -10,7 +10,7 @@ use crate::engine::budget::Budget;
 use crate::engine::machine::Machine;
 use crate::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Trees, whatever the machines are.
 pub(super) trait SharedTrees: Sync {
@@ -23,7 +23,7 @@ pub(super) trait SharedTrees: Sync {
         task: &Task,
         parts: &Parts,
         budget: &Budget,
-        runs: &AtomicU64,
+        runs: &Arc<AtomicU64>,
     ) -> Result<Done, Error>;
 
     /// Roughly the bytes in use.
@@ -61,7 +61,7 @@ impl<M: Machine + Send> SharedTrees for Pool<'_, M> {
         task: &Task,
         parts: &Parts,
         budget: &Budget,
-        runs: &AtomicU64,
+        runs: &Arc<AtomicU64>,
     ) -> Result<Done, Error> {
         let place = task.component as usize;
         // It is not put back if something goes wrong: who knows what is in it then.

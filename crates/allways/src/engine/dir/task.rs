@@ -13,8 +13,10 @@
 
 use super::alone::{Limits, Trees};
 use super::codec::{Reader, Writer};
+use super::counts::Counts;
 use super::global::{DEFAULT_DEPTH, own_name};
 use super::interface::{Doing, Led, Parts};
+use super::nested;
 use super::partial::{Branch, End, Explored, Fate, Look, Partial, Seen, look_key, view};
 use crate::engine::Found;
 use crate::engine::budget::Budget;
@@ -44,8 +46,7 @@ pub(super) type TaskKey = (u64, u32, u64);
 /// What came of a task.
 pub(super) struct Done {
     pub found: Explored,
-    pub transitions: u64,
-    pub depth: u64,
+    pub counts: Counts,
     pub bound: Option<Bound>,
     pub violation: Option<Found>,
     /// Whether something was learnt that has everything explored again.
@@ -63,17 +64,22 @@ impl Task {
         (machine, trees): (&mut M, &mut Trees),
         parts: &Parts,
         budget: &Budget,
-        runs: &AtomicU64,
+        runs: &Arc<AtomicU64>,
     ) -> Result<Done, Error> {
+        if parts.rest == Some(self.component) {
+            return Ok(nested::repeated());
+        }
+        if let Some(inner) = &parts.inner[self.component as usize] {
+            return nested::explore(self, (machine, trees), (parts, inner), budget, runs);
+        }
         if let Some(tree) = trees.of(self.component) {
             let depth = Some(budget.max_depth).filter(|&it| it != u64::MAX);
             let max_depth = usize::try_from(depth.unwrap_or(DEFAULT_DEPTH)).unwrap_or(usize::MAX);
             let limits = Limits { budget, max_depth, runs };
             let walked = tree.explore(machine, parts, self.start, &self.told, &limits)?;
             return Ok(Done {
+                counts: Counts::of(&walked.found, walked.transitions, walked.deepest),
                 found: walked.found,
-                transitions: walked.transitions,
-                depth: walked.deepest as u64,
                 bound: walked.bound,
                 violation: walked.violation,
                 is_stale: machine.is_stale(),
@@ -90,10 +96,11 @@ impl Task {
             explored?;
         }
         let (findings, partial) = explorer.finish();
+        let transitions = findings.statistics.transitions.unwrap_or(0);
+        let depth = findings.statistics.depth.unwrap_or(0) as usize;
         Ok(Done {
+            counts: Counts::of(&partial.found, transitions, depth),
             found: partial.found,
-            transitions: findings.statistics.transitions.unwrap_or(0),
-            depth: findings.statistics.depth.unwrap_or(0),
             bound: findings.bound,
             violation: findings.violation,
             is_stale,
@@ -225,10 +232,8 @@ fn read_runs(reader: &mut Reader<'_>) -> Option<Vec<Plain>> {
 /// What came of a task, as it is kept.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Kept {
-    pub traces: u64,
-    pub others: u64,
-    pub transitions: u64,
-    pub depth: u64,
+    pub traces: u128,
+    pub counts: Counts,
     /// Whether runs were cut off at the bound on depth.
     pub is_cut: bool,
     runs: Vec<Plain>,
@@ -270,7 +275,7 @@ impl Done {
         {
             return None;
         }
-        let Explored { branches, traces, others, looks, ends } = &self.found;
+        let Explored { branches, traces, looks, ends, .. } = &self.found;
         let mut runs = Runs::default();
         let branch = |branch: &Arc<Branch>| {
             let (name, around) = branch.identity();
@@ -305,9 +310,7 @@ impl Done {
         let ends = ends.iter().map(end).collect();
         Some(Kept {
             traces: *traces,
-            others: *others,
-            transitions: self.transitions,
-            depth: self.depth,
+            counts: self.counts,
             is_cut: self.bound.is_some(),
             runs: runs.all,
             branches,
@@ -322,9 +325,9 @@ impl Kept {
     pub fn to_bytes(&self, task: TaskKey) -> Vec<u8> {
         let mut writer = Writer::default();
         write_key(&mut writer, task);
-        for number in [self.traces, self.others, self.transitions, self.depth] {
-            writer.number(number);
-        }
+        writer.number((self.traces >> 64) as u64);
+        writer.number(self.traces as u64);
+        self.counts.to_numbers().into_iter().for_each(|number| writer.number(number));
         writer.number(self.is_cut.into());
         // Runs that follow each other have much in common.
         Runs { all: self.runs.clone(), known: FxHashMap::default() }.write(&mut writer);
@@ -358,8 +361,12 @@ impl Kept {
     pub fn from_bytes(bytes: &[u8]) -> Option<(TaskKey, Self)> {
         let mut reader = Reader::new(bytes);
         let task = read_key(&mut reader)?;
-        let [traces, others] = [reader.number()?, reader.number()?];
-        let [transitions, depth] = [reader.number()?, reader.number()?];
+        let traces = u128::from(reader.number()?) << 64 | u128::from(reader.number()?);
+        let mut numbers = [0; Counts::NUMBERS];
+        for number in &mut numbers {
+            *number = reader.number()?;
+        }
+        let counts = Counts::from_numbers(numbers);
         let is_cut = reader.number()? == 1;
         let runs = read_runs(&mut reader)?;
         let run = |number: u64| {
@@ -383,7 +390,7 @@ impl Kept {
             let (key, number) = (reader.word()?, reader.number()?);
             Some(KeptEnd { key, withheld: number & 1 == 1, run: run(number >> 1)? })
         })?;
-        let kept = Kept { traces, others, transitions, depth, is_cut, runs, branches, looks, ends };
+        let kept = Kept { traces, counts, is_cut, runs, branches, looks, ends };
         reader.is_at_end().then_some((task, kept))
     }
 }
@@ -396,11 +403,10 @@ impl Kept {
         let branches = vec![KeptBranch { name: 5, around: traces, run: 1, step: Some((9, 2)) }];
         let looks = vec![KeptLook { own: 1, taken: 4, key: 2, run: 0 }];
         let ends = vec![KeptEnd { key: 3, withheld: true, run: 1 }];
+        let found = Explored { traces: traces.into(), others: 1, ..Explored::default() };
         Kept {
-            traces,
-            others: 1,
-            transitions: 300,
-            depth: 9,
+            traces: found.traces,
+            counts: Counts::of(&found, 300, 9),
             is_cut: false,
             runs,
             branches,

@@ -5,18 +5,18 @@ use super::interface::{Doing, Led, Parts};
 use super::partial::{Branch, Explored, Part, Seen};
 use super::task::{Done, Kept, Reviver, Task};
 use crate::engine::budget::Budget;
+use crate::engine::components::Component;
 use crate::engine::machine::Machine;
 use crate::engine::machine::handlers::{Built, Handlers};
 use crate::engine::options::Options;
 use crate::node::{Record, state};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan, wide_plan};
 use crate::space::local::{LocalSpace, SpaceOptions};
 use crate::trace::skeleton::{Trace, signature};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 const NO_OPTIONS: SpaceOptions =
     SpaceOptions { determinism_guard: false, verify_aux: false, symmetry: false, exact: false };
@@ -45,8 +45,15 @@ fn with_machine<R>(
     };
     let nodes = machine.places();
     let group = |colour| (0..nodes).filter(|&it| colours[it] == colour).collect::<Vec<_>>();
-    let components = (0..6).map(group).filter(|group| !group.is_empty()).collect();
-    let parts = Parts::new(components, machine.groups());
+    let single = |node: &usize| Component::of(vec![*node]).unwrap();
+    // Some consist of components.
+    let component = |group: Vec<usize>| match group.len() > 1 && group[0].is_multiple_of(2) {
+        true => Component::made_of(group.iter().map(single).collect()).unwrap(),
+        false => Component::of(group).unwrap(),
+    };
+    let groups = (0..6).map(group).filter(|group| !group.is_empty());
+    let components: Vec<_> = groups.map(component).collect();
+    let parts = Parts::nested(&components, machine.groups());
     Some(then(&mut machine, &parts))
 }
 
@@ -94,7 +101,7 @@ fn perform_with(
 ) -> Option<(Done, Kept)> {
     let options = Options { max_runs: Some(200), max_depth: Some(30), ..Options::default() };
     let budget = Budget::new(&options);
-    let done = task.perform((machine, trees), parts, &budget, &AtomicU64::new(0)).unwrap();
+    let done = task.perform((machine, trees), parts, &budget, &Arc::default()).unwrap();
     let kept = done.kept(task.component, machine)?;
     Some((done, kept))
 }
@@ -107,7 +114,7 @@ fn but_for_the_rest(task: &Task, done: &Done) -> Vec<String> {
         own.map(|(event, _)| event.what.clone()).collect::<Vec<_>>()
     };
     let Explored { branches, traces, others, looks, ends } = &done.found;
-    let mut all = vec![format!("{traces} {others} {} {}", done.transitions, done.depth)];
+    let mut all = vec![format!("{traces} {others} {:?}", done.counts)];
     for branch in branches {
         let part = own(&(Arc::clone(&branch.trace), branch.stays.clone()));
         let past: BTreeSet<_> = branch.past.iter().collect();
@@ -159,7 +166,7 @@ proptest! {
     /// Whoever performs a task, and after whatever others: the same comes of it, to the last bit.
     #[test]
     fn what_comes_of_a_task_depends_on_the_task_alone(
-        plan in plan(),
+        plan in prop_oneof![plan(), wide_plan()],
         colours in prop::array::uniform8(0..6_usize),
         walks in walks(),
     ) {

@@ -283,7 +283,7 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
                         cuts.push(cut);
                     }
                 };
-                cuts_of(known, trace, parent, components, &is_over, &mut add);
+                cuts_of(known, trace, parent, (components, None), &is_over, &mut add);
             }
             cuts
         };
@@ -570,12 +570,12 @@ impl<'g, 'a, M: Machine> Judge<'g, 'a, M> {
 }
 
 /// A consistent cut of a skeleton.
-struct Cut {
+pub(super) struct Cut {
     known: usize,
     /// For each component, the signature of its local skeleton.
     locals: Box<[u64]>,
     /// Its interface events, as a set of bits.
-    events: Vec<u64>,
+    pub events: Vec<u64>,
 }
 
 impl Cut {
@@ -603,12 +603,12 @@ struct Cuts<'c> {
 }
 
 /// Each consistent cut of a skeleton that is not one of its parent's, too, unless a bound is reached: names are told by their pasts, so a cut without any name that the parent has not is a cut of
-/// the parent. The others are told apart by the first of the new events that they have.
-fn cuts_of(
+/// the parent. The others are told apart by the first of the new events that they have. Of so many components, one may do all that it can in each cut: its own events do not tell cuts apart, and have no numbers.
+pub(super) fn cuts_of(
     known: usize,
     trace: &Trace<Doing>,
     parent: Option<&[Name]>,
-    components: usize,
+    (components, rest): (usize, Option<u32>),
     is_over: &dyn Fn() -> bool,
     add: &mut dyn FnMut(Cut),
 ) {
@@ -628,7 +628,7 @@ fn cuts_of(
             }
         }
         pasts.push(past);
-        let is_interface = event.mark.name != 0;
+        let is_interface = event.mark.name != 0 && Some(event.mark.component) != rest;
         numbers.push(is_interface.then_some(events.len()));
         if is_interface {
             if is_new(&event.mark.name) {

@@ -22,7 +22,7 @@ mod processes;
 mod results;
 mod shown;
 
-use crate::engine::options::Components;
+use crate::engine::components::Components;
 use crate::error::Error;
 use crate::model::property::PropertyKind;
 use crate::model::run_event::RunEvent;
@@ -337,6 +337,12 @@ pub trait Machine {
     fn withholds(&mut self, group: u32) -> bool {
         let _ = group;
         self.is_withheld()
+    }
+
+    /// Whether a step that is possible in a system is one that nobody wants to see here, which is noted then: see engine `dir`.
+    fn refuses(&mut self, transition: Transition) -> Result<bool, Error> {
+        let _ = transition;
+        Ok(false)
     }
 
     /// Whether numbers of processes and objects mean the same to all machines that are made for a system.

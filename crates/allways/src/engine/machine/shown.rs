@@ -77,6 +77,7 @@ impl Handlers<'_> {
         }
         into.shared = pair(kind, self.feed_key(step.feed));
         let is_ordered = self.layout.network == NetworkKind::Ordered;
+        let stays = !self.sends_touch() && !self.has_partitions();
         let count = self.memo.sends(&step).len();
         let mut lanes = std::mem::take(&mut self.sorted);
         lanes.clear();
@@ -84,12 +85,15 @@ impl Handlers<'_> {
             let send = self.memo.sends(&step)[index];
             let lane = self.lane_of(send, doer.lane);
             let before = lanes.iter().filter(|&&other| other == lane).count() as u64;
-            // Which of those in a lane it is can be told: where the network keeps their order, and also where they are all the same.
-            let place = pair(
-                self.sent_before(lane, without) + before,
-                self.lanes.all[lane as usize].origin,
-            );
             lanes.push(lane);
+            let sent = self.sent_before(lane, without) + before;
+            let known = &self.lanes.all[lane as usize];
+            // Where nothing takes away what was sent once, sending it again gives nothing to anybody.
+            if stays && !known.is_consumed && sent > 0 {
+                continue;
+            }
+            // Which of those in a lane it is can be told: where the network keeps their order, and also where they are all the same.
+            let place = pair(sent, known.origin);
             let to = self.layout.event_node(send) as u32;
             into.to.push((to, pair(place, mix(self.memo.event(send).key))));
         }

@@ -67,7 +67,9 @@ pub(crate) fn search<N: Node>(
     let may_part = faults.partitions > 0 && !faults.cuts.is_empty();
     let is_faithful = system.network.duplications == 0 && !system.explores_drops() && !may_part;
     let nodes = space.layout().nodes;
-    let mut components = Components::new(options.components.among(nodes)?, is_faithful);
+    let members = options.components.among(nodes)?;
+    let members = members.iter().map(|it| it.members().to_vec()).collect();
+    let mut components = Components::new(members, is_faithful);
     for script in &system.scripts {
         components.call(script.iter().map(|(node, _)| node.index()));
     }
