@@ -31,9 +31,16 @@
 pub(crate) use super::canonical::mix;
 use super::order::{Order, Touch, contains, insert, members, unite};
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 /// The name of an event for a component, or for all.
 pub(crate) type Name = u64;
+
+/// A few names or the like, each with its component. Traces are many, and most of their events concern two components at most: asking for memory for each list would take longer than all that is done with it.
+pub(crate) type Few = SmallVec<[(u32, u64); 2]>;
+
+/// A few events.
+pub(crate) type FewEvents = SmallVec<[u32; 4]>;
 
 /// What an event shows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -41,7 +48,7 @@ pub(crate) struct Label {
     /// All that it shows to anybody; zero if it is internal.
     pub all: u64,
     /// What it shows to which other component.
-    pub to: Vec<(u32, u64)>,
+    pub to: Few,
     /// Whether it touches what several components touch.
     pub is_shared: bool,
 }
@@ -53,14 +60,14 @@ pub(crate) struct Mark {
     /// The global name; zero if it is internal.
     pub name: Name,
     /// What each component calls it that it concerns; the own component first.
-    pub names: Vec<(u32, Name)>,
+    pub names: Few,
     is_shared: bool,
 }
 
 impl Mark {
     /// Of an event that is a component's own business.
     pub fn internal(component: u32) -> Self {
-        Mark { component, name: 0, names: Vec::new(), is_shared: false }
+        Mark { component, name: 0, names: Few::new(), is_shared: false }
     }
 
     /// Whether it touches what several components touch.
@@ -264,15 +271,14 @@ impl Marks {
     ) -> Mark {
         let is_shared = label.is_shared;
         if label.all == 0 {
-            return Mark { component, name: 0, names: Vec::new(), is_shared };
+            return Mark { component, name: 0, names: Few::new(), is_shared };
         }
         let all = sum(&self.globals, past);
         let name_for = |to: u32, label: u64, told: &[u64]| {
             let past = self.locals.get(to as usize).map_or(0, |names| sum(names, told));
             (to, pair(pair(u64::from(component), u64::from(to)), pair(label, past)) | 1)
         };
-        let mut names = Vec::with_capacity(1 + label.to.len());
-        names.push(name_for(component, label.all, told));
+        let mut names: Few = smallvec![name_for(component, label.all, told)];
         for &(to, what) in &label.to {
             room.clear();
             room.resize(past.len(), 0);
@@ -351,9 +357,9 @@ pub(crate) struct Event<T> {
     pub what: T,
     pub mark: Mark,
     /// The events that happen before it with none in between.
-    pub before: Box<[u32]>,
+    pub before: FewEvents,
     /// The events of other components that it depends on by itself.
-    pub across: Box<[u32]>,
+    pub across: FewEvents,
 }
 
 /// A trace, as one of its runs.

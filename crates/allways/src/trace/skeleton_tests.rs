@@ -48,7 +48,7 @@ fn labels(run: &[Plain]) -> Vec<Label> {
         let step = run[..event].iter().filter(|other| other.process == plain.process).count();
         let to: Vec<(u32, u64)> = others.map(|other| (other, pair(what, step as u64))).collect();
         let is_interface = is_shared || takes || !to.is_empty();
-        Label { all: if is_interface { what | 1 } else { 0 }, to, is_shared }
+        Label { all: if is_interface { what | 1 } else { 0 }, to: to.into(), is_shared }
     };
     run.iter().enumerate().map(label).collect()
 }

@@ -6,7 +6,7 @@ use crate::engine::machine::footprint::Footprint;
 use crate::engine::machine::{Machine, Object, Performed, Process, Shown, Touched, Transition};
 use crate::error::Error;
 use crate::trace::order::Touch;
-use crate::trace::skeleton::{Label, Mark, Marks, Trace, pair};
+use crate::trace::skeleton::{Few, Label, Mark, Marks, Trace, pair};
 use std::sync::Arc;
 
 /// Which group of processes belongs to which component.
@@ -110,7 +110,7 @@ impl Parts {
         let footprints = machine.footprints();
         // What different groups show at the same time is told apart by who shows it.
         let group = u64::from(machine.group(process));
-        let mut to: Vec<(u32, u64)> = Vec::new();
+        let mut to = Few::new();
         let mut show = |component: u32, what: u64| match to
             .iter_mut()
             .find(|(other, _)| *other == component)

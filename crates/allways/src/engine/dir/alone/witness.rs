@@ -5,7 +5,7 @@ use super::{NONE, Node, Step, Walk};
 use crate::engine::dir::interface::Doing;
 use crate::engine::dir::partial::{Branch, End, Seen, look_key};
 use crate::engine::machine::Machine;
-use crate::trace::skeleton::{Event, Name, Trace, signature};
+use crate::trace::skeleton::{Event, FewEvents, Name, Trace, signature};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ impl<M: Machine> Walk<'_, '_, M> {
         let mut level = 0;
         for Step { doing, mark, across, .. } in steps {
             let there = |name: &Name| self.places.get(name).map(|&place| way.rest[place as usize]);
-            let across: Box<[u32]> = across.iter().filter_map(there).collect();
+            let across: FewEvents = across.iter().filter_map(there).collect();
             let before = across.iter().copied().chain(way.last).collect();
             let number = way.trace.events.len() as u32;
             way.last = Some(number);
