@@ -30,6 +30,7 @@ mod alone_tests;
 mod codec;
 mod counts;
 mod crew;
+mod cuts;
 mod fit;
 mod global;
 mod grouping;

@@ -36,11 +36,12 @@
 use super::alone::Trees;
 use super::counts::Counts;
 use super::crew::{Crew, Effort, Perform};
+use super::cuts::{Cut, cuts_of};
 use super::global::{Given, Global, Ran};
 use super::interface::{Doing, Led, Parts};
 use super::partial::{Explored, Fate, Look, Part, Partial, Seen};
 use super::task::{Done, Task};
-use super::verdict::{Cut, Verdicts, count_up, cuts_of};
+use super::verdict::{Verdicts, count_up};
 use crate::engine::budget::Budget;
 use crate::engine::machine::Machine;
 use crate::error::Error;
