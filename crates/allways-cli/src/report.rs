@@ -227,7 +227,13 @@ impl Report<'_> {
         match self.outcome.verdict {
             Verdict::Inconclusive => match self.outcome.bounded_by {
                 Some(bound) => {
-                    let after = after(bound, &self.outcome.engine, self.is_of_threads);
+                    let has_log = self.outcome.statistics.resumed_runs.is_some();
+                    let after = match bound {
+                        Bound::Seconds | Bound::Memory | Bound::Interrupt if has_log => {
+                            "the same command goes on from its log"
+                        }
+                        bound => after(bound, &self.outcome.engine, self.is_of_threads),
+                    };
                     next(&[(after, "")])
                 }
                 None => String::new(),

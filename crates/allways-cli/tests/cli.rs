@@ -438,7 +438,7 @@ fn components_that_make_no_sense_are_wrong_usage() {
     );
     let none = "--components: `0;1` are no components; write members and slashes, as 0,1/2 or 0-7/8-15, with parentheses around a component of components, as (0,1/2)/3, or auto or each";
     wrong(&dir(&["--components", "0;1"]), none);
-    let none = "component member 7 is none: there are 3, numbered from 0";
+    let none = "there is no member 7 of components: there are 3, numbered from 0";
     wrong(&dir(&["--components", "0,7"]), none);
     wrong(&dir(&["--stateful", "--components", "0,7"]), none);
     let other = "a division into components (components) is for engine dir only";
@@ -452,7 +452,7 @@ fn components_that_make_no_sense_are_wrong_usage() {
     let preempted = "a bound on preemptions is for engine dpor, not for components one by one";
     wrong(&["check", "dining", "--engine", "dir", "--preemptions", "1"], preempted);
     let states = "engine dir looks at components one by one, not at global states: a bound on states \
-                  (max states) cannot be had with it; use engine global";
+                  (max states) cannot be had with it; use engine global, or be stateful";
     wrong(&dir(&["--max-states", "9"]), states);
     let terminal = "engine dir cannot tell with faults which states are terminal unless it is \
                     stateful (`--stateful`, `Options::stateful`); engine dpor can, too";

@@ -26,9 +26,9 @@ Engines:
   walk     seeded random runs; finds violations, never proves that there are none
 
 Programs of threads have no states to remember. They are explored by engine dpor, which auto is for
-them, with reduction none, source or optimal, or by walk. What is wanted of them is that no thread
-panics or gets into trouble: a deadlock, a lost wake-up, a livelock, a data race, a lock that is taken
-twice, a thread that nobody joins.
+them, with reduction none, source or optimal, by dir, or by walk. What is wanted of them is that no
+thread panics or gets into trouble: a deadlock, a lost wake-up, a livelock, a data race, a lock that
+is taken twice, a thread that nobody joins.
 
 Searches of engine global:
   bfs      breadth-first: the shortest run to a violation

@@ -217,7 +217,7 @@ impl Components {
                 Some(free) => *free = false,
                 None => {
                     let what = format!(
-                        "component member {member} is none: there are {members}, numbered from 0"
+                        "there is no member {member} of components: there are {members}, numbered from 0"
                     );
                     return Err(Error::Options(what));
                 }
@@ -452,7 +452,10 @@ mod tests {
         let deep = "(".repeat(100_000);
         assert_eq!(error(&deep), "components are at most 64 deep in each other");
         let other = "3".parse::<Components>().unwrap().among(2).unwrap_err();
-        assert_eq!(other.to_string(), "component member 3 is none: there are 2, numbered from 0");
+        assert_eq!(
+            other.to_string(),
+            "there is no member 3 of components: there are 2, numbered from 0"
+        );
     }
 
     /// Members 0 to so many, divided at random.

@@ -221,8 +221,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     ];
     match asked(&refused) {
         Some(what) => {
+            let states = options.exact || options.max_states.is_some();
+            let or = if states && !options.stateful { ", or be stateful" } else { "" };
             let why = format!(
-                "engine dir looks at components one by one, not at global states: {what} cannot be had with it; use engine global"
+                "engine dir looks at components one by one, not at global states: {what} cannot be had with it; use engine global{or}"
             );
             Err(Error::Options(why))
         }
@@ -428,7 +430,10 @@ fn conclude<N: Node>(
     };
     let facts = Facts {
         complete,
-        transitions: statistics.transitions,
+        // With states, what happens within components is no step of the whole.
+        transitions: (statistics.transitions).filter(|_| {
+            !options.stateful || statistics.local_states <= Some(system.nodes.len() as u64)
+        }),
         violation: violation.as_ref(),
         story: story.as_ref(),
         coverage: coverage.as_ref(),

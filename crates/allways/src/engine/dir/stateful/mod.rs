@@ -92,6 +92,8 @@ pub(crate) fn search<N: Node>(
             break single.finish();
         }
     };
+    let is_said = options.components != crate::engine::components::Components::default();
+    findings.statistics.components = is_said.then(|| options.components.to_string());
     findings.tally = Some(space.tally());
     findings.constant = space.constant_reads();
     Ok(findings)
