@@ -411,3 +411,28 @@ proptest! {
         compare_threads(&plan, components.parse().unwrap())?;
     }
 }
+
+/// Who drops the listener is decided by an `Arc` of `std`, which nobody can see: that is the program's fault, and has to be told, whatever the engine.
+#[test]
+fn what_is_shared_unseen_is_told_by_all_engines() {
+    let idle = || drop(TcpListener::bind("p1:7").unwrap());
+    let program = Program::of_processes()
+        .process("p0", || {
+            let listener = Arc::new(TcpListener::bind("p0:7").unwrap());
+            let other = Arc::clone(&listener);
+            let other = thread::spawn(move || {
+                let _ = TcpStream::connect("p0:7");
+                drop(other);
+            });
+            let _ = TcpStream::connect("p1:7");
+            drop(listener);
+            other.join().unwrap();
+        })
+        .process("p1", idle);
+    let said = |engine| match program.try_check(&by(engine)) {
+        Err(error) => format!("{error:?}"),
+        Ok(outcome) => format!("{:?}", outcome.verdict),
+    };
+    let (plain, parted) = (said(Engine::Dpor), said(Engine::Dir));
+    assert!(!parted.starts_with("Internal"), "dpor: {plain}\ndir: {parted}");
+}
