@@ -155,11 +155,15 @@ impl Threads {
         }
         match (op, self.runtime.look(thread)) {
             (Some(op), Some(Look::Can(can))) => Ok((op, can)),
-            _ => Err(Error::System(
-                "a thread cannot do what it could do in an order that should make no difference: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?".to_owned(),
-            )),
+            _ => Err(otherwise()),
         }
     }
+}
+
+/// A thread goes on in another way than it should.
+pub(crate) fn otherwise() -> Error {
+    let why = "a thread cannot do what it could do in an order that should make no difference: does an std Arc (or anything else that threads share unseen) decide who drops a sender, a receiver or a socket, or do threads use a clock or random numbers of their own?";
+    Error::System(why.to_owned())
 }
 
 fn event(number: u32) -> Option<usize> {
@@ -409,7 +413,7 @@ impl Machine for Threads {
         into.clear();
         let Transition { process, alternative } = transition;
         let Some((op, _)) = self.next_op(process, without) else {
-            return Err(Self::internal("a step was to be shown that is not possible"));
+            return Err(otherwise());
         };
         self.runtime.shown(process, alternative, &op, without, into)
     }

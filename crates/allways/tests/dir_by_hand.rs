@@ -137,13 +137,27 @@ fn agrees(number: u8, network: &Network, faults: &Faults) {
     }
     let all: &[&str] = match number {
         5 => &["each", "0,1", "(0/1)"],
-        _ => &["each", "0,1", "0,2", "1,2", "1,3", "0,1/2,3", "0,1,2", "(0/1)/(2/3)", "(0/1/2)/3", "((0/1)/3)/2"],
+        _ => &[
+            "each",
+            "0,1",
+            "0,2",
+            "1,2",
+            "1,3",
+            "0,1/2,3",
+            "0,1,2",
+            "(0/1)/(2/3)",
+            "(0/1/2)/3",
+            "((0/1)/3)/2",
+        ],
     };
     for components in all {
         for threads in [1, 3] {
             let components = components.parse().unwrap();
             let (outcome, views) = check(&Options { threads, components, ..with(Engine::Dir) });
-            let what = format!("{number} {network:?} {faults:?} {:?} {threads}", outcome.statistics.components);
+            let what = format!(
+                "{number} {network:?} {faults:?} {:?} {threads}",
+                outcome.statistics.components
+            );
             assert!(outcome.complete, "{what}");
             assert_eq!(views, expected, "{what}");
             let runs = plain.statistics.runs.map(u128::from);
@@ -159,7 +173,8 @@ fn agrees_everywhere(number: u8) {
         Network::ordered(),
         Network::ordered().drops(1),
     ];
-    let faults = [Faults::none(), Faults::none().crashes(1).restarts(), Faults::none().partition([vec![0]])];
+    let faults =
+        [Faults::none(), Faults::none().crashes(1).restarts(), Faults::none().partition([vec![0]])];
     for network in &networks {
         for faults in &faults {
             agrees(number, network, faults);

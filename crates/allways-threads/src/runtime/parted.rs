@@ -19,6 +19,7 @@ use super::names::Names;
 use super::network::Called;
 use super::op::{Kind, NONE, Op};
 use super::rules::{Can, Look, part};
+use crate::machine::otherwise;
 use crate::sync::EMPTY;
 use crate::words;
 use allways::Error;
@@ -305,8 +306,7 @@ impl Runtime {
         into: &mut Shown,
     ) -> Result<(), Error> {
         let Look::Can(can) = self.rules(without).look(thread, op) else {
-            let what = "a step was to be shown that is not possible";
-            return Err(Error::Internal(what.to_owned()));
+            return Err(otherwise());
         };
         if self.has_time_passed {
             let what = "engine dir does not follow clocks from one component to another, and time passes here (a sleep, a timeout): use engine dpor";
