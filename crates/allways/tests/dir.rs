@@ -276,3 +276,48 @@ fn observers_see_everything_whatever_the_components_are() {
         }
     }
 }
+
+/// Whoever is called tells the first node, which notes that it was told, and not by whom.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Teller {
+    has_told: bool,
+    was_told: bool,
+}
+
+impl Node for Teller {
+    type Msg = ();
+    type Timer = Never;
+    type Call = ();
+    type Output = Never;
+
+    fn on_call(&mut self, (): (), cx: &mut Cx<'_, Self>) {
+        self.has_told = true;
+        cx.send(0, ());
+    }
+
+    fn on_message(&mut self, _: Id, (): (), _: &mut Cx<'_, Self>) {
+        self.was_told = true;
+    }
+}
+
+/// A component may look the same after it has taken different things. Each of these ways has to be known: here nobody shows anything after it, so what was taken is all that tells them apart.
+#[test]
+fn whatever_was_taken_to_look_so_counts() {
+    let one = Teller { has_told: false, was_told: false };
+    let system = System::new(vec![one; 4]).call(1, ()).call(2, ());
+    for teller in [1, 2] {
+        let seen = view(|node: &Teller| (node.has_told, node.was_told));
+        let told_by = move |nodes: &[(bool, bool)]| !nodes[0].1 || nodes[teller].0;
+        let system = system.clone().always("told by nobody else", seen, told_by);
+        // By itself, the first node is a tree; with another one, or with parts, it is not.
+        for components in ["each", "0,3", "(0/3)/1/2", "1,2", "(1/2)/(0/3)"] {
+            for threads in [1, 2] {
+                let components = components.parse().unwrap();
+                let options =
+                    Options { engine: Engine::Dir, components, threads, ..Options::default() };
+                let outcome = system.try_check(&options).unwrap();
+                outcome.assert_violated("told by nobody else");
+            }
+        }
+    }
+}
