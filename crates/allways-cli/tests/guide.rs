@@ -90,7 +90,8 @@ fn called(command: &str) -> Option<Called<'_>> {
         variables.push(variable);
         words.next();
     }
-    let words: Vec<&str> = words.collect();
+    // What a shell would not take as it is stands in quotes; no word has a space in it.
+    let words: Vec<&str> = words.map(|word| word.trim_matches('\'')).collect();
     match words.as_slice() {
         ["allways", arguments @ ..] | ["cargo", "run", "--release", "--", arguments @ ..] => {
             Some(Called { variables, arguments: arguments.to_vec() })
