@@ -18,6 +18,7 @@ impl Node for Scripted {
     type Call = u8;
     type Output = u8;
 
+    #[allow(clippy::collapsible_match, reason = "a choice is no guard: it is made once")]
     fn on_call(&mut self, call: u8, cx: &mut Cx<'_, Self>) {
         self.met.push(call);
         match (self.scene, cx.id().index()) {
@@ -100,7 +101,7 @@ fn scene(scene: u8, network: &Network, faults: &Faults) -> (System<Scripted>, Ar
     let seen = Arc::new(Mutex::new(Views::new()));
     let into = Arc::clone(&seen);
     let mut system = System::new(std::iter::repeat_n(Scripted { scene, met: Vec::new() }, nodes))
-        .network(network.clone())
+        .network(*network)
         .faults(faults.clone())
         .timers(1)
         .always("record", view(|it: &Scripted| it.met.clone()), move |all| {
