@@ -238,6 +238,8 @@ fn what_is_in_flight_already_is_not_given_again() {
     let (dpor, dir) = (by(Engine::Dpor), by(Engine::Dir));
     assert!(dir.complete && dpor.complete);
     assert_eq!(dir.statistics.covered_traces, dpor.statistics.runs.map(u128::from));
+    // When it is sent again is the speaker's own business.
+    assert_eq!(dir.statistics.global_skeletons, Some(1));
 }
 
 /// Who has spoken, in this order.
