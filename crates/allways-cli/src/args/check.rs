@@ -181,6 +181,11 @@ struct How {
     #[arg(long, env = "ALLWAYS_STATEFUL", action = ArgAction::SetTrue, value_parser = truth)]
     stateful: bool,
 
+    /// In engine dir with --stateful, leave out points that another covers: all of its sets of states are
+    /// larger. Fewer points where such sets overlap, but each costs more.
+    #[arg(long, env = "ALLWAYS_ANTICHAINS", action = ArgAction::SetTrue, value_parser = truth)]
+    antichains: bool,
+
     /// In engine dir, write down in FILE what is done; if there is such a file, go on from it. Whenever the check was
     /// interrupted, and however, it goes on where it was.
     #[arg(long, value_name = "FILE", env = "ALLWAYS_RESUME")]
@@ -294,6 +299,7 @@ impl CheckArgs {
             combine: how.combine,
             components: how.components.clone().unwrap_or_default(),
             stateful: how.stateful,
+            antichains: how.antichains,
             resume: how.resume.clone(),
             compare_plain: how.compares_plain(),
             por: how.por.and_then(|reduced| reduced.0),

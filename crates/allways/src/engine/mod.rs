@@ -189,6 +189,7 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
     let needs_dir = [
         (options.stateful, "remembering states of components (stateful)"),
         (options.components != Components::default(), "a division into components (components)"),
+        (options.antichains, "leaving out points that others cover (antichains)"),
         (options.resume.is_some(), "going on from a log (resume)"),
         (options.compare_plain, "comparing with plain exploration (compare plain)"),
     ];
@@ -200,6 +201,10 @@ fn refuse_by_dir(options: &Options) -> Result<(), Error> {
             Some(what) => Err(Error::Options(format!("{what} is for engine dir only"))),
             None => Ok(()),
         };
+    }
+    if options.antichains && !options.stateful {
+        let why = "engine dir has points that others cover (antichains) only if it remembers states: make it stateful";
+        return Err(Error::Options(why.to_owned()));
     }
     if options.stateful && options.resume.is_some() {
         let why = "engine dir keeps a log of traces, not of states: a check cannot go on from one (resume) if it is stateful";
@@ -276,6 +281,13 @@ pub trait Checkable: Send + Sync {
         false
     }
 
+    /// The same system, of which whatever a property reads is told (by the name of the property), and nothing is judged: to compare what engines see of it. Programs of
+    /// threads have nothing to read.
+    #[doc(hidden)]
+    fn watched(&self, _: ReadsSeen) -> Option<Box<dyn Checkable>> {
+        None
+    }
+
     /// Carries out a saved run: see [`System::replay`].
     ///
     /// # Errors
@@ -309,7 +321,25 @@ pub trait Checkable: Send + Sync {
     ) -> Result<(Violation, Minimised), Error>;
 }
 
+/// Is told the name of a property, and what it reads.
+#[doc(hidden)]
+pub type ReadsSeen = Arc<dyn Fn(&str, &dyn std::fmt::Debug) + Send + Sync>;
+
 impl<N: Node> Checkable for System<N> {
+    fn watched(&self, seen: ReadsSeen) -> Option<Box<dyn Checkable>> {
+        let mut system = self.clone();
+        for property in &mut system.properties {
+            let (name, seen) = (property.name.clone(), Arc::clone(&seen));
+            property.reads.replace_test(Arc::new(move |reads| {
+                seen(&name, &reads);
+                true
+            }));
+            property.kind = PropertyKind::Always;
+            property.conjuncts.clear();
+        }
+        Some(Box::new(system))
+    }
+
     fn check_with(&self, options: &Options) -> Result<Outcome, Error> {
         self.try_check(options)
     }

@@ -274,6 +274,8 @@ pub struct Options {
     pub components: Components,
     /// Whether engine `dir` remembers in which states components may be, in place of traces. No other engine takes it.
     pub stateful: bool,
+    /// Whether engine `dir`, if it is stateful, leaves out points that another covers, all of whose sets of states are larger: fewer points, each of which costs more.
+    pub antichains: bool,
     /// A file in which engine `dir` writes down what it has done. If there is such a file, the check goes on from it. No other engine takes it.
     pub resume: Option<PathBuf>,
     /// Whether engine `dir` explores plainly for a while after a check that holds, to tell how long a trace takes without components:
@@ -327,6 +329,7 @@ impl Default for Options {
             combine: Combine::Views,
             components: Components::default(),
             stateful: false,
+            antichains: false,
             resume: None,
             compare_plain: false,
             title: None,
@@ -351,7 +354,7 @@ impl Default for Options {
 
 impl Options {
     /// The defaults, changed by the environment: `ALLWAYS_ENGINE`, `ALLWAYS_SEARCH`, `ALLWAYS_POR`,
-    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_RESUME`, `ALLWAYS_COMPARE_PLAIN`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
+    /// `ALLWAYS_REDUCTION`, `ALLWAYS_SCHEDULE`, `ALLWAYS_PREEMPTIONS`, `ALLWAYS_COMBINE`, `ALLWAYS_COMPONENTS`, `ALLWAYS_STATEFUL`, `ALLWAYS_ANTICHAINS`, `ALLWAYS_RESUME`, `ALLWAYS_COMPARE_PLAIN`, `ALLWAYS_THREADS`, `ALLWAYS_MAX_DEPTH`, `ALLWAYS_MAX_STATES`, `ALLWAYS_MAX_RUNS`,
     /// `ALLWAYS_MAX_SECONDS`, `ALLWAYS_MAX_MEMORY` (bytes, or with a suffix `K`, `M`, `G`), `ALLWAYS_EXACT`,
     /// `ALLWAYS_SYMMETRY`, `ALLWAYS_VERIFY_AUX`, `ALLWAYS_MINIMISE`, `ALLWAYS_SEED`, `ALLWAYS_RUNS`.
     /// `ALLWAYS_SAVE` is no option of a check: see [`Outcome::assert_holds`](crate::Outcome::assert_holds).
@@ -410,6 +413,7 @@ impl Options {
         read!("ALLWAYS_COMBINE", t, options.combine = t.parse()?);
         read!("ALLWAYS_COMPONENTS", t, options.components = t.parse()?);
         read!("ALLWAYS_STATEFUL", t, options.stateful = flag("ALLWAYS_STATEFUL", t)?);
+        read!("ALLWAYS_ANTICHAINS", t, options.antichains = flag("ALLWAYS_ANTICHAINS", t)?);
         read!("ALLWAYS_RESUME", t, options.resume = Some(PathBuf::from(t)));
         read!("ALLWAYS_COMPARE_PLAIN", t, {
             options.compare_plain = flag("ALLWAYS_COMPARE_PLAIN", t)?;

@@ -169,6 +169,12 @@ impl<N: Node> Reads<N> {
         Reads::Views { view: Arc::new(move |node| Erased::new(view.of(node))), test }
     }
 
+    pub fn replace_test(&mut self, by: ErasedTest) {
+        match self {
+            Reads::Views { test, .. } | Reads::Observer { test, .. } => *test = by,
+        }
+    }
+
     pub fn observer<S: Value>(
         observer: usize,
         test: impl Fn(&S) -> bool + Send + Sync + 'static,

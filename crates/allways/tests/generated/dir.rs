@@ -54,20 +54,29 @@ fn dir(plan: &Plan, paths: &Paths, stateful: bool) -> Options {
     Options { engine: Engine::Dir, stateful, components, threads, ..rest }
 }
 
+/// With states, and without points that others cover.
+fn without_covered(plan: &Plan, paths: &Paths) -> Options {
+    Options { antichains: true, ..dir(plan, paths, true) }
+}
+
 /// Whether something may go wrong by itself.
 fn has_faults(plan: &Plan) -> bool {
     plan.faults.crashes > 0 || plan.faults.cut.is_some() || plan.network.drops > 0
 }
 
 fn reaches_the_same_views(plan: &Plan, paths: &Paths, stateful: bool) -> Result<(), TestCaseError> {
+    reaches_the_same_views_with(plan, &dir(plan, paths, stateful))
+}
+
+fn reaches_the_same_views_with(plan: &Plan, options: &Options) -> Result<(), TestCaseError> {
     let bounded = Options { max_states: Some(MAX_STATES), ..classic() };
     let ((expected, _), oracle) = explore(plan, &bounded)?;
     prop_assume!(oracle.verdict == Verdict::Holds);
     let expected: BTreeSet<String> = expected.iter().map(|v| format!("{v:?}")).collect();
-    let outcome = check(&with_wishes(plan), &dir(plan, paths, stateful))?;
+    let outcome = check(&with_wishes(plan), options)?;
     let reached: BTreeSet<String> =
         outcome.witnesses.iter().map(|witness| witness.property.clone()).collect();
-    if outcome.bounded_by.is_some() && !stateful {
+    if outcome.bounded_by.is_some() && !options.stateful {
         // What it has seen is reachable anyhow.
         prop_assert!(reached.is_subset(&expected));
         prop_assume!(false);
@@ -77,6 +86,11 @@ fn reaches_the_same_views(plan: &Plan, paths: &Paths, stateful: bool) -> Result<
 }
 
 fn gives_the_same_verdict(plan: &Plan, paths: &Paths, stateful: bool) -> Result<(), TestCaseError> {
+    gives_the_same_verdict_with(plan, &dir(plan, paths, stateful))
+}
+
+fn gives_the_same_verdict_with(plan: &Plan, options: &Options) -> Result<(), TestCaseError> {
+    let stateful = options.stateful;
     let all =
         [[false; 3], [true, false, false], [false, true, false], [false, false, true], [true; 3]];
     let may_be_terminal = |which: &&[bool; 3]| stateful || !which[2] || !has_faults(plan);
@@ -84,7 +98,7 @@ fn gives_the_same_verdict(plan: &Plan, paths: &Paths, stateful: bool) -> Result<
         let system = with_properties(plan, which);
         let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
         prop_assume!(oracle.verdict != Verdict::Inconclusive);
-        let outcome = check(&system, &dir(plan, paths, stateful))?;
+        let outcome = check(&system, options)?;
         prop_assume!(stateful || outcome.bounded_by.is_none());
         let luck = |outcome: &Outcome| outcome.verdict == Verdict::Holds && !outcome.complete;
         prop_assert!(
@@ -133,6 +147,15 @@ proptest! {
         gives_the_same_verdict(&plan, &paths, true)?;
     }
 
+    #[test]
+    fn without_covered_points_it_reaches_the_same_views(plan in plan(), paths in paths()) {
+        reaches_the_same_views_with(&plan, &without_covered(&plan, &paths))?;
+    }
+
+    #[test]
+    fn without_covered_points_it_gives_the_same_verdict(plan in plan(), paths in paths()) {
+        gives_the_same_verdict_with(&plan, &without_covered(&plan, &paths))?;
+    }
 }
 
 proptest! {
@@ -144,8 +167,9 @@ proptest! {
         let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
         prop_assume!(oracle.bounded_by.is_none());
         prop_assume!(oracle.violation.as_ref().is_none_or(|v| v.cause == Cause::NeverReached));
-        for stateful in [false, true] {
-            let outcome = check(&system, &dir(&plan, &paths, stateful))?;
+        let [traces, states] = [false, true].map(|stateful| dir(&plan, &paths, stateful));
+        for options in [traces, states, without_covered(&plan, &paths)] {
+            let outcome = check(&system, &options)?;
             if outcome.bounded_by.is_none() {
                 prop_assert_eq!(&seen(&outcome), &seen(&oracle), "{}", outcome.engine);
             }

@@ -33,6 +33,8 @@ const FULL: usize = 1024;
 pub(super) struct Automaton<'s> {
     pub configurations: Configurations<'s>,
     subsets: Vec<Rc<[ConfigurationId]>>,
+    /// For each set, a bit for each of its configurations; several share one.
+    masks: Vec<u64>,
     /// How many configurations all these have together.
     in_sets: usize,
     known: FxHashMap<Rc<[ConfigurationId]>, SubsetId>,
@@ -51,6 +53,7 @@ impl<'s> Automaton<'s> {
         Automaton {
             configurations,
             subsets: Vec::new(),
+            masks: Vec::new(),
             in_sets: 0,
             known: FxHashMap::default(),
             own: Vec::new(),
@@ -65,6 +68,20 @@ impl<'s> Automaton<'s> {
     /// The configurations of a set.
     pub fn members(&self, subset: SubsetId) -> Rc<[ConfigurationId]> {
         Rc::clone(&self.subsets[subset as usize])
+    }
+
+    /// Whether a set has all that another has.
+    pub fn includes(&self, large: SubsetId, small: SubsetId) -> bool {
+        if large == small {
+            return true;
+        }
+        let [all, few] = [large, small].map(|it| &*self.subsets[it as usize]);
+        let lacks = self.masks[small as usize] & !self.masks[large as usize];
+        if few.len() >= all.len() || lacks != 0 {
+            return false;
+        }
+        let mut all = all.iter();
+        few.iter().all(|it| all.find(|other| *other >= it) == Some(it))
     }
 
     /// The set of some configurations and all that silent moves lead to from them, as long as there is room.
@@ -90,6 +107,7 @@ impl<'s> Automaton<'s> {
         let (number, members): (_, Rc<[u32]>) = (self.subsets.len() as SubsetId, members.into());
         self.known.insert(Rc::clone(&members), number);
         self.in_sets += members.len();
+        self.masks.push(members.iter().fold(0, |mask, member| mask | 1 << (member % 64)));
         self.subsets.push(members);
         self.own.push(None);
         Ok(number)
@@ -172,7 +190,7 @@ impl<'s> Automaton<'s> {
 
     /// Roughly the bytes in use.
     pub fn bytes(&self) -> u64 {
-        let sets = self.in_sets * 4 + self.subsets.len() * 96;
+        let sets = self.in_sets * 4 + self.subsets.len() * 104;
         self.configurations.bytes() + (sets + self.inputs.len() * 64) as u64
     }
 

@@ -20,9 +20,12 @@
 //! configurations; so beside the walk through sets there is one in which each configuration that a label leads to has a set of its own, with what silent moves lead to from it. It has no
 //! more points than there are global states, since each is told by one of them. Both go one point at a time, and the first that is through has the fewer.
 //!
+//! **Points that cover others.** On request, points all of whose sets are parts of another's are [left out](antichain).
+//!
 //! **What is not silent.** All that draws on what components share: budgets of crashes, and of what the network may do to messages; and what
 //! observers see.
 
+mod antichain;
 mod automaton;
 mod configuration;
 mod judge;
@@ -81,6 +84,9 @@ pub(crate) fn search<N: Node>(
             Automaton::new(configurations, is_deterministic)
         });
         let mut product = Product::new(&space, Rc::clone(&components), automata.collect(), budget);
+        if options.antichains {
+            product = product.with_antichains();
+        }
         product.begin(&vectors).map(|()| product)
     };
     let (mut sets, mut single) = (walk(true)?, walk(false)?);

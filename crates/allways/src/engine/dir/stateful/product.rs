@@ -4,6 +4,7 @@
 //! budgets. It stands for all global states that have one configuration of each set: see [the engine](super) for why all of them are
 //! reachable, and no others.
 
+use super::antichain::Antichains;
 use super::automaton::{Automaton, SubsetId};
 use super::configuration::{Components, ConfigurationId, LabelId, NONE};
 use crate::engine::budget::Budget;
@@ -53,12 +54,16 @@ pub(super) struct Product<'s> {
     pub points: Vec<Rc<[u32]>>,
     /// How many numbers all these have together.
     in_points: usize,
-    known: FxHashMap<Rc<[u32]>, u32>,
+    known: FxHashSet<Rc<[u32]>>,
+    /// Which of them cover others, if those are to be left out.
+    antichains: Option<Antichains>,
+    /// Points that another came to cover before they were gone on from.
+    covered: FxHashSet<u32>,
     /// For each point, the one before it, and the depth.
     pub came: Vec<(u32, u32, Way)>,
     pub starts: Vec<Vec<ConfigurationId>>,
     edges: u64,
-    /// From so many points, the first ones, it has gone on.
+    /// From so many points, the first ones, it has gone on, or has begun to.
     expanded: usize,
     /// Whether all there was to find was found.
     is_over: bool,
@@ -89,7 +94,9 @@ impl<'s> Product<'s> {
             budget,
             points: Vec::new(),
             in_points: 0,
-            known: FxHashMap::default(),
+            known: FxHashSet::default(),
+            antichains: None,
+            covered: FxHashSet::default(),
             came: Vec::new(),
             starts: Vec::new(),
             edges: 0,
@@ -105,6 +112,11 @@ impl<'s> Product<'s> {
                 ..Findings::default()
             },
         }
+    }
+
+    /// Leaves out points that others cover.
+    pub fn with_antichains(self) -> Self {
+        Product { antichains: Some(Antichains::default()), ..self }
     }
 
     /// Where the sets, the observers, the queues and what is in flight begin.
@@ -144,8 +156,11 @@ impl<'s> Product<'s> {
         if self.found.bound.is_some() {
             return Ok(false);
         }
-        self.is_over = self.expand(self.expanded as u32)?;
+        let number = self.expanded as u32;
         self.expanded += 1;
+        if !self.covered.contains(&number) {
+            self.is_over = self.expand(number)?;
+        }
         Ok(true)
     }
 
@@ -155,7 +170,7 @@ impl<'s> Product<'s> {
         let configurations = self.configurations();
         self.pulse();
         self.found.statistics = Statistics {
-            unique_states: Some(self.points.len() as u64),
+            unique_states: Some((self.points.len() - self.covered.len()) as u64),
             generated_states: Some(self.edges + self.starts.len() as u64),
             transitions: Some(self.edges),
             handler_executions: Some(costs.handler_executions),
@@ -184,7 +199,8 @@ impl<'s> Product<'s> {
     pub fn pulse(&self) -> Option<Bound> {
         let progress = &self.budget.progress;
         let automata: u64 = self.automata.iter().map(Automaton::bytes).sum();
-        let memory = automata + (self.in_points * 4 + self.points.len() * 96) as u64;
+        let index = self.antichains.as_ref().map_or(0, Antichains::bytes);
+        let memory = automata + index + (self.in_points * 4 + self.points.len() * 96) as u64;
         progress.states.store(self.points.len() as u64, Relaxed);
         progress.generated.store(self.edges, Relaxed);
         progress.memory.store(memory, Relaxed);
@@ -226,16 +242,40 @@ impl<'s> Product<'s> {
 
     /// Comes to a point; true if the search is over.
     fn visit(&mut self, point: Vec<u32>, from: u32, way: Way) -> Result<bool, Error> {
-        if self.known.contains_key(&point[..]) {
+        if self.known.contains(&point[..]) {
             return Ok(false);
         }
         let depth = if from == NONE { 0 } else { self.came[from as usize].1 + 1 };
-        let (number, point): (_, Rc<[u32]>) = (self.points.len() as u32, point.into());
-        self.known.insert(Rc::clone(&point), number);
+        let number = self.points.len() as u32;
+        if self.is_covered(&point, number, depth) {
+            return Ok(false);
+        }
+        let point: Rc<[u32]> = point.into();
+        self.known.insert(Rc::clone(&point));
         self.in_points += point.len();
         self.points.push(point);
         self.came.push((from, depth, way));
         self.check(number)
+    }
+
+    /// Whether a new point is left out because another covers it. If not, those that wait and that it covers are.
+    fn is_covered(&mut self, point: &[u32], number: u32, depth: u32) -> bool {
+        let [sets, observers, ..] = self.places();
+        let Some(antichains) = &mut self.antichains else { return false };
+        let rest = [&point[..sets], &point[observers..]].concat();
+        let sets = &point[sets..observers];
+        if antichains.covers(&rest, sets, &self.automata) {
+            return true;
+        }
+        for other in antichains.insert(&rest, sets, number, &self.automata) {
+            // Where depth is bounded, what is reached sooner goes farther.
+            let is_as_far =
+                self.budget.max_depth == u64::MAX || self.came[other as usize].1 >= depth;
+            if other as usize >= self.expanded && is_as_far {
+                self.covered.insert(other);
+            }
+        }
+        false
     }
 
     fn faults(&self, point: &[u32]) -> FaultState {
