@@ -516,11 +516,16 @@ impl Outcome {
         let mut part = |number: Option<u64>, what: &str| {
             parts.extend(number.map(|number| format!("{} {what}", grouped(number))));
         };
-        part(statistics.unique_states, "states");
+        let has_points = self.engine == "dir stateful";
+        let has_components = statistics.global_skeletons.is_some();
+        part(statistics.unique_states, if has_points { "points" } else { "states" });
         part(statistics.generated_states, "generated");
-        part(statistics.runs, "runs");
+        part(statistics.global_skeletons, "global skeletons");
+        part(statistics.runs, if has_components { "local traces" } else { "runs" });
+        // More than that is not a number to read.
+        part(statistics.covered_traces.and_then(|it| it.try_into().ok()), "traces covered");
         part(statistics.depth, "deep");
-        part(statistics.local_states, "local states");
+        part(statistics.local_states, if has_points { "configurations" } else { "local states" });
         part(statistics.handler_executions, "handler executions");
         parts.push(format!("{:.3} s", statistics.elapsed.as_secs_f64()));
         text + &parts.join(", ") + "\n"
