@@ -20,7 +20,14 @@ pub(crate) fn check(
 ) -> Result<Exit, String> {
     // The flags have read their variables; this is for those that no flag has: misspelt ones.
     allways::Options::from_env().map_err(in_words)?;
-    let entry = allways_catalogue::find_among(entries, &args.system).map_err(in_words)?;
+    let entry = match (&args.system, entries) {
+        (Some(name), _) => allways_catalogue::find_among(entries, name).map_err(in_words)?,
+        (None, [only]) => only,
+        (None, _) => {
+            let which = "say which system to check";
+            return Err(format!("{which}: `{} list` shows all", console.program));
+        }
+    };
     let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
     let system = build(entry, &parameters)?;
     save::prepare(&args.output)?;

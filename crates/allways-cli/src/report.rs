@@ -189,6 +189,7 @@ impl Report<'_> {
             ("generated states", statistics.generated_states),
             ("transitions", statistics.transitions),
             ("handler executions", statistics.handler_executions),
+            ("handlers replayed", statistics.replayed_handlers.filter(|&replayed| replayed > 0)),
             (local, statistics.local_states),
             ("runs", statistics.runs.filter(|_| !is_dir)),
             (if is_dir { "other runs" } else { "blocked runs" }, statistics.blocked_runs),

@@ -60,6 +60,7 @@ pub use engine::options::{
 pub use engine::progress::Progress;
 pub use error::Error;
 pub use model::aux::Aux;
+pub use model::encoded::Encoded;
 pub use model::event::{Event, Local, ScriptPosition};
 pub use model::faults::Faults;
 pub use model::handle::{Handled, Input, handle};

@@ -513,10 +513,81 @@ fn few_values_are_kept_and_none_after_the_system() {
         highest.fetch_max(counter.load(Relaxed), Relaxed);
         counted
     };
-    let system = System::new(vec![Rebuilt::new(make); 3]).call(0, 1).call(1, 2).call(2, 3);
+    let node = Rebuilt::new(make).keeps(16);
+    let system = System::new(vec![node; 3]).call(0, 1).call(1, 2).call(2, 3);
     let options = Options { threads: 1, ..Options::default() };
     assert!(system.try_check(&options).unwrap().complete);
     assert!(most.load(Relaxed) <= 20, "{most:?} at once");
     drop(system);
     assert_eq!(alive.load(Relaxed), 0);
+}
+
+/// A list that can be copied, or can be while it is short, or cannot.
+struct List {
+    told: Vec<u8>,
+    copies: Copies,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Copies {
+    Never,
+    WhileShort,
+    Always,
+}
+
+impl Rebuild for List {
+    type Msg = u8;
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+    fn on_call(&mut self, value: u8, cx: &mut Cx<'_, Rebuilt<Self>>) {
+        cx.broadcast(value);
+    }
+    fn on_message(&mut self, _: Id, value: u8, _: &mut Cx<'_, Rebuilt<Self>>) {
+        self.told.push(value);
+    }
+    fn checkpoint(&self) -> Option<Self> {
+        let can = match self.copies {
+            Copies::Never => false,
+            Copies::WhileShort => self.told.len() < 3,
+            Copies::Always => true,
+        };
+        can.then(|| List { told: self.told.clone(), copies: self.copies })
+    }
+}
+
+/// The reachable views and what they have cost.
+fn lists(copies: Copies, keeps: usize) -> (BTreeSet<String>, u64) {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let views = Arc::clone(&seen);
+    let node = Rebuilt::new(move || List { told: Vec::new(), copies }).keeps(keeps);
+    let calls = (0..5).fold(System::new(vec![node; 2]), |system, value| system.call(0, value));
+    let system = calls.always(
+        "anything",
+        view(|n: &Rebuilt<List>| n.with(|list| list.told.clone())),
+        move |told| {
+            views.lock().unwrap().insert(format!("{told:?}"));
+            true
+        },
+    );
+    let options = Options { threads: 1, ..Options::default() };
+    let outcome = system.try_check(&options).unwrap();
+    assert!(outcome.complete);
+    let views = std::mem::take(&mut *seen.lock().unwrap());
+    (views, outcome.statistics.replayed_handlers.unwrap())
+}
+
+#[test]
+fn copies_save_replays_and_change_nothing() {
+    let (views, replayed) = lists(Copies::Never, 1000);
+    assert!(views.len() > 300, "{}", views.len());
+    let (some_views, some) = lists(Copies::WhileShort, 1000);
+    let (all_views, none) = lists(Copies::Always, 1000);
+    assert!(views == some_views && views == all_views);
+    assert!(none < some && some < replayed, "{none} {some} {replayed}");
+    assert_eq!(none, 0);
+    let (few_views, dear) = lists(Copies::Never, 1);
+    assert!(views == few_views && replayed < dear, "{replayed} {dear}");
+    let (few_views, cheap) = lists(Copies::Always, 8);
+    assert!(views == few_views && cheap < dear, "{cheap} {dear}");
 }

@@ -83,8 +83,8 @@ ends the process at once, exit code 130.
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// The system to check; `allways list` shows all.
-    pub system: String,
+    /// The system to check; `allways list` shows all. It need not be named where there is only one.
+    pub system: Option<String>,
 
     /// Set a parameter of the system; may be given more than once, or several with commas.
     #[arg(long, value_name = "NAME=VALUE", env = "ALLWAYS_SET")]

@@ -364,6 +364,7 @@ impl Walks<'_> {
             transitions: Some(generated.saturating_sub(runs)),
             handler_executions: Some(costs.handler_executions),
             guard_executions: Some(costs.guard_executions),
+            replayed_handlers: Some(costs.replayed_handlers),
             local_states: Some(costs.local_states),
             local_events: Some(costs.local_events),
             runs: Some(runs),

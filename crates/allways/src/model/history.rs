@@ -47,6 +47,16 @@ impl<R: Rebuild> History<R> {
         self.0.as_ref().map_or(0, |last| last.length)
     }
 
+    /// A hash of all entries.
+    pub fn key(&self) -> u64 {
+        self.0.as_ref().map_or(0, |last| last.key)
+    }
+
+    /// This history, without its last entry, without its last two, and so on; with none, in the end.
+    pub fn backwards(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |at| at.0.as_ref().map(|last| &last.before))
+    }
+
     pub fn last(&self) -> Option<&Entry<R>> {
         self.0.as_deref()
     }
@@ -66,17 +76,6 @@ impl<R: Rebuild> History<R> {
         (id, nodes, &choices, did).hash(&mut hasher);
         let (before, length, key) = (self.clone(), self.len() + 1, hasher.finish());
         History(Some(Arc::new(Entry { before, handled, id, nodes, choices, did, length, key })))
-    }
-
-    /// The first `length` entries.
-    pub fn first(&self, length: usize) -> Self {
-        let mut at = self;
-        while let Some(last) = &at.0
-            && last.length > length
-        {
-            at = &last.before;
-        }
-        at.clone()
     }
 
     /// The entries after the first `length`, in order: each as the history that it ends.
@@ -211,7 +210,8 @@ mod tests {
         assert!(a == b);
         assert!(a != told(&told(&start, 2), 1));
         assert!(a != told(&a, 2) && a != told(&start, 1));
-        assert!(a.first(2) == told(&start, 1) && a.first(9) == a && a.first(0) == History::new());
+        let back: Vec<_> = a.backwards().cloned().collect();
+        assert!(back == [a.clone(), told(&start, 1), start, History::new()]);
         assert_eq!(a.after(1).len(), 2);
         assert_eq!(format!("{a:?}"), r#"["start", "message 1 from 1", "message 2 from 1"]"#);
     }

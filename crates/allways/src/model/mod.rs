@@ -3,11 +3,13 @@
 //! Knows nothing of how it is explored.
 
 pub(crate) mod aux;
+pub(crate) mod encoded;
 pub(crate) mod erased;
 pub(crate) mod event;
 pub(crate) mod faults;
 pub(crate) mod handle;
 pub(crate) mod history;
+pub(crate) mod kept;
 pub(crate) mod kinds;
 pub(crate) mod linear;
 pub(crate) mod network;

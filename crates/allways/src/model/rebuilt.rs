@@ -6,20 +6,19 @@
 //! a new value is made and handles all of the history again. What a replayed handler does is
 //! compared with what it did the first time; a difference is [`Error::NonDeterministic`].
 //!
-//! The values themselves never leave the thread that made them: each thread keeps the last few, by
-//! their histories, so that going on from the latest state costs one handler and no replay. That
-//! is also why they need not be `Send`.
+//! The values themselves never leave the thread that made them: each thread [keeps](super::kept) many, by
+//! their histories, so that going on from such a state costs one handler and no replay. That
+//! is also why they need not be `Send`. Where a value can be copied, a replay begins from the nearest one that was kept.
 
 use super::aux::Aux;
 use super::erased::Erased;
 use super::event::Event;
 use super::history::{Handled, History};
+use super::kept::{Kept, count_replayed, forget, keep, nearest};
 use super::node::{Chooser, Cx, Effects, Id, Node, Value};
 use super::step::guarded;
 use crate::error::Error;
-use std::any::Any;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -111,6 +110,30 @@ pub trait Rebuild: Sized + 'static {
         None
     }
 
+    /// A copy of this, if one can be made now: what it does must be what this does, for ever, and neither may see what the other does. `None`, the default, says that there is
+    /// none: then a state is rebuilt by handling all of its history again, or what came after a copy that was made earlier.
+    ///
+    /// Some can always be copied. Of others only what they have stored can, so there is a copy only when there is nothing else to them: right after a crash.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// use allways::{Rebuild, Rebuilt};
+    /// struct Server { log: Vec<u8>, dirty: bool }
+    /// impl Rebuild for Server {
+    ///     # type Msg = u8; type Timer = Never; type Call = u8; type Output = Never;
+    ///     # fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Rebuilt<Self>>) {}
+    ///     // …
+    ///     fn checkpoint(&self) -> Option<Self> {
+    ///         let log = self.log.clone();
+    ///         (!self.dirty).then_some(Server { log, dirty: false })
+    ///     }
+    /// }
+    /// # System::new([Rebuilt::new(|| Server { log: vec![], dirty: false })]).call(0, 1).check();
+    /// ```
+    fn checkpoint(&self) -> Option<Self> {
+        None
+    }
+
     /// The node starts again after a crash, as [`Rebuild::persisted`] left it. By default it starts
     /// as it did the first time.
     fn on_restart(&mut self, cx: &mut Cx<'_, Rebuilt<Self>>) {
@@ -128,8 +151,8 @@ pub trait Rebuild: Sized + 'static {
 /// anything, so every delivery is a step and consumes its message. [`Rebuilt::fingerprint`]
 /// merges states.
 ///
-/// Statistics count each event that is handled, not the handlers that are executed again to
-/// rebuild a state. Rebuilt nodes cannot be declared interchangeable.
+/// Statistics count each event that is handled; handlers that are executed again to
+/// rebuild a state are counted by themselves ([`Statistics::replayed_handlers`](crate::Statistics::replayed_handlers)). Rebuilt nodes cannot be declared interchangeable.
 ///
 /// ```
 /// use allways::Rebuilt;
@@ -162,7 +185,12 @@ struct How<R: Rebuild> {
     make: Arc<Make<R>>,
     fingerprint: Option<Arc<Fingerprint<R>>>,
     show: Option<Arc<Show<R>>>,
+    /// So many values each thread keeps at most.
+    keeps: usize,
 }
+
+/// Unless said.
+const KEEPS: usize = 1024;
 
 impl<R: Rebuild> How<R> {
     fn number() -> u64 {
@@ -174,15 +202,7 @@ impl<R: Rebuild> How<R> {
 impl<R: Rebuild> Drop for How<R> {
     /// Nobody can ask for these values any more.
     fn drop(&mut self) {
-        // In a thread that is ending there may be none. The values are dropped outside, since what
-        // they do then is up to them.
-        let ours = KEPT.try_with(|kept| {
-            let (ours, others): (VecDeque<Slot>, _) =
-                kept.take().into_iter().partition(|slot| slot.how == self.number);
-            kept.replace(others);
-            ours
-        });
-        drop(ours);
+        forget(self.number);
     }
 }
 
@@ -200,7 +220,8 @@ impl<R: Rebuild> Rebuilt<R> {
     /// ```
     pub fn new(make: impl Fn() -> R + Send + Sync + 'static) -> Self {
         let make: Arc<Make<R>> = Arc::new(make);
-        let how = How { number: How::<R>::number(), make, fingerprint: None, show: None };
+        let number = How::<R>::number();
+        let how = How { number, make, fingerprint: None, show: None, keeps: KEEPS };
         Rebuilt { how: Arc::new(how), history: Aux::counted(History::new()), fingerprint: None }
     }
 
@@ -234,6 +255,7 @@ impl<R: Rebuild> Rebuilt<R> {
             make: Arc::clone(&self.how.make),
             fingerprint: Some(fingerprint),
             show: self.how.show.clone(),
+            keeps: self.how.keeps,
         };
         Rebuilt { how: Arc::new(how), history: Aux::new(History::new()), fingerprint: Some(first) }
     }
@@ -261,6 +283,36 @@ impl<R: Rebuild> Rebuilt<R> {
             make: Arc::clone(&self.how.make),
             fingerprint: self.how.fingerprint.clone(),
             show: Some(show),
+            keeps: self.how.keeps,
+        };
+        Rebuilt { how: Arc::new(how), ..self }
+    }
+
+    /// How many live values each thread keeps at most, of this node and of others that are rebuilt: 1,024 unless said. More of them take more memory, and save
+    /// handlers that are executed again: see [`Statistics::replayed_handlers`](crate::Statistics::replayed_handlers).
+    ///
+    /// ```
+    /// use allways::Rebuilt;
+    /// # use allways::prelude::*;
+    /// # struct Server;
+    /// # impl allways::Rebuild for Server { type Msg = u8; type Timer = Never; type Call = u8; type Output = Never;
+    /// #   fn on_call(&mut self, n: u8, cx: &mut Cx<'_, Rebuilt<Self>>) { cx.broadcast(n) }
+    /// #   fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Rebuilt<Self>>) {} }
+    /// let replayed = |keeps: usize| {
+    ///     let node = Rebuilt::new(|| Server).keeps(keeps);
+    ///     let system = System::new([node.clone(), node]).call(0, 1).call(0, 2).call(0, 3);
+    ///     system.check().statistics.replayed_handlers.unwrap()
+    /// };
+    /// assert!(replayed(1) > replayed(100));
+    /// ```
+    #[must_use]
+    pub fn keeps(self, values: usize) -> Self {
+        let how = How {
+            number: How::<R>::number(),
+            make: Arc::clone(&self.how.make),
+            fingerprint: self.how.fingerprint.clone(),
+            show: self.how.show.clone(),
+            keeps: values,
         };
         Rebuilt { how: Arc::new(how), ..self }
     }
@@ -286,7 +338,7 @@ impl<R: Rebuild> Rebuilt<R> {
     pub fn with<T>(&self, f: impl FnOnce(&R) -> T) -> T {
         let kept = self.rebuilt();
         let result = f(&kept.value);
-        keep(self.how.number, kept);
+        keep(self.how.number, kept, self.how.keeps);
         result
     }
 
@@ -296,8 +348,17 @@ impl<R: Rebuild> Rebuilt<R> {
             Some(kept) => kept,
             None => Kept { history: History::new(), value: self.make()?, timers: Vec::new() },
         };
-        for history in self.history.after(kept.history.len()) {
+        let missing = self.history.after(kept.history.len());
+        // A copy half-way, so that others who come by do not begin where this had to.
+        let halfway = missing.len() / 2;
+        for (index, history) in missing.into_iter().enumerate() {
             kept = self.replay(kept, history)?;
+            if index == halfway
+                && index > 0
+                && let Some(copy) = kept.copy()
+            {
+                keep(self.how.number, copy, self.how.keeps);
+            }
         }
         Ok(kept)
     }
@@ -316,6 +377,7 @@ impl<R: Rebuild> Rebuilt<R> {
     /// Handles the last entry of `history` again.
     fn replay(&self, before: Kept<R>, history: History<R>) -> Result<Kept<R>, Error> {
         let Some(entry) = history.last() else { return Ok(before) };
+        count_replayed();
         let Kept { value, timers, .. } = before;
         let mut chooser = Replayed { made: &entry.choices, at: 0, differs: false };
         let again =
@@ -382,7 +444,8 @@ impl<R: Rebuild> Rebuilt<R> {
         let did = digest(effects, &self.fingerprint);
         *self.history = self.history.and(handled, place, choices, did);
         let history = self.history.clone().into_inner();
-        keep(self.how.number, Kept { history, value, timers: effects.timers.clone() });
+        let timers = effects.timers.clone();
+        keep(self.how.number, Kept { history, value, timers }, self.how.keeps);
     }
 }
 
@@ -533,7 +596,7 @@ impl<R: Rebuild> fmt::Debug for Rebuilt<R> {
             && let Ok(kept) = self.rebuild()
         {
             let result = show(&kept.value, f);
-            keep(self.how.number, kept);
+            keep(self.how.number, kept, self.how.keeps);
             return result;
         }
         match &self.fingerprint {
@@ -543,54 +606,9 @@ impl<R: Rebuild> fmt::Debug for Rebuilt<R> {
     }
 }
 
-/// So many values are kept by each thread.
-const MAX_KEPT: usize = 16;
-
-/// A value, what led to it, and the timers that are pending.
-struct Kept<R: Rebuild> {
-    history: History<R>,
-    value: R,
-    timers: Vec<R::Timer>,
-}
-
-/// A value of some type that this thread keeps.
-struct Slot {
-    how: u64,
-    /// A `Kept<R>`.
-    kept: Box<dyn Any>,
-}
-
 thread_local! {
-    /// The values used last, the latest at the end.
-    static KEPT: RefCell<VecDeque<Slot>> = const { RefCell::new(VecDeque::new()) };
     /// Why the last panic of [`Rebuilt::rebuilt`] was one.
     static DIVERGED: RefCell<Option<Error>> = const { RefCell::new(None) };
-}
-
-/// Keeps a value for those who go on from it.
-fn keep<R: Rebuild>(how: u64, kept: Kept<R>) {
-    let slot = Slot { how, kept: Box::new(kept) };
-    let oldest = KEPT.with_borrow_mut(|kept| {
-        kept.push_back(slot);
-        if kept.len() > MAX_KEPT { kept.pop_front() } else { None }
-    });
-    // Outside, since what a value does when it is dropped is up to it.
-    drop(oldest);
-}
-
-/// Takes the kept value from which the fewest events lead to `history`.
-fn nearest<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept<R>> {
-    let slot = KEPT.with_borrow_mut(|kept| {
-        let length = |slot: &Slot| {
-            let slot = slot.kept.downcast_ref::<Kept<R>>().filter(|_| slot.how == how)?;
-            let length = slot.history.len();
-            (length <= history.len() && history.first(length) == slot.history).then_some(length)
-        };
-        let lengths = kept.iter().enumerate().filter_map(|(at, slot)| Some((length(slot)?, at)));
-        let (_, at) = lengths.max()?;
-        kept.remove(at)
-    })?;
-    slot.kept.downcast().ok().map(|kept| *kept)
 }
 
 /// The error behind a panic with this message, if it is that a state could not be rebuilt.

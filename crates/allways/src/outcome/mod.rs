@@ -295,6 +295,8 @@ pub struct Statistics {
     pub handler_executions: Option<u64>,
     /// How often they ran again for the determinism guard.
     pub guard_executions: Option<u64>,
+    /// How often they ran again to rebuild states of nodes that are [`Rebuilt`](crate::Rebuilt).
+    pub replayed_handlers: Option<u64>,
     /// How often a local step was looked up.
     pub memo_lookups: Option<u64>,
     /// How many of those did not find it remembered by their thread.
@@ -418,6 +420,7 @@ impl Statistics {
         add(&mut self.stack_pushes, second.stack_pushes);
         self.handler_executions = second.handler_executions;
         self.guard_executions = second.guard_executions;
+        self.replayed_handlers = second.replayed_handlers;
         self.local_states = second.local_states;
         self.local_events = second.local_events;
         self.user_time = second.user_time;

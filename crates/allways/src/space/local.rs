@@ -18,6 +18,7 @@ use super::{
 use crate::error::Error;
 use crate::model::erased::Erased;
 use crate::model::event::{Event, Local};
+use crate::model::kept::take_replayed;
 use crate::model::network::NetworkKind;
 use crate::model::node::{Id, Node};
 use crate::model::observer::Seen;
@@ -68,6 +69,7 @@ pub(crate) struct LocalSpace<'a, N: Node> {
     steps_computed: AtomicU64,
     handler_executions: AtomicU64,
     guard_executions: AtomicU64,
+    replayed_handlers: AtomicU64,
     user_nanos: AtomicU64,
 }
 
@@ -149,6 +151,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             steps_computed: AtomicU64::new(0),
             handler_executions: AtomicU64::new(0),
             guard_executions: AtomicU64::new(0),
+            replayed_handlers: AtomicU64::new(0),
             user_nanos: AtomicU64::new(0),
         };
         // Feed zero is nothing.
@@ -247,6 +250,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
                 }
             });
         }
+        self.replayed_handlers.fetch_add(take_replayed(), Relaxed);
         Ok(views)
     }
 
@@ -292,6 +296,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             }
         }
         self.user_nanos.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        self.replayed_handlers.fetch_add(take_replayed(), Relaxed);
         Ok(effects)
     }
 
@@ -585,6 +590,7 @@ impl<N: Node> Space for LocalSpace<'_, N> {
         Costs {
             handler_executions: self.handler_executions.load(Relaxed),
             guard_executions: self.guard_executions.load(Relaxed),
+            replayed_handlers: self.replayed_handlers.load(Relaxed),
             user_nanos: self.user_nanos.load(Relaxed),
             local_states: self.states.iter().map(|states| states.len() as u64).sum(),
             local_events: self.events.iter().map(|events| events.len() as u64).sum(),

@@ -135,6 +135,8 @@ pub struct Costs {
     pub handler_executions: u64,
     /// How often they ran again for the determinism guard.
     pub guard_executions: u64,
+    /// How often they ran again to rebuild states.
+    pub replayed_handlers: u64,
     /// How long they took.
     pub user_nanos: u64,
     /// Distinct local states.

@@ -288,6 +288,7 @@ fn search_machine<M: Machine>(
         work_time: Some(help.effort.of_all(budget.started.elapsed())),
         handler_executions: costs.map(|costs| costs.handler_executions),
         guard_executions: costs.map(|costs| costs.guard_executions),
+        replayed_handlers: costs.map(|costs| costs.replayed_handlers),
         local_states: costs.map(|costs| costs.local_states),
         local_events: costs.map(|costs| costs.local_events),
         depth: Some(counts.deepest as u64),

@@ -497,6 +497,7 @@ impl<'a, M: Machine> Explorer<'a, M> {
             unique_states: self.unique_states,
             handler_executions: costs.map(|costs| costs.handler_executions),
             guard_executions: costs.map(|costs| costs.guard_executions),
+            replayed_handlers: costs.map(|costs| costs.replayed_handlers),
             local_states: costs.map(|costs| costs.local_states),
             local_events: costs.map(|costs| costs.local_events),
             depth: Some(self.deepest as u64),

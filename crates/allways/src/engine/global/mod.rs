@@ -257,6 +257,7 @@ fn statistics(space: &dyn Space, shared: &Shared<'_>, options: &Options) -> Stat
         left_out: shared.por.is_some().then(|| shared.left_out.load(Relaxed)),
         handler_executions: Some(costs.handler_executions),
         guard_executions: Some(costs.guard_executions),
+        replayed_handlers: Some(costs.replayed_handlers),
         memo_lookups: Some(shared.lookups.load(Relaxed)),
         memo_misses: Some(shared.misses.load(Relaxed)),
         local_states: Some(costs.local_states),

@@ -462,6 +462,7 @@ impl Search<'_> {
         let statistics = Statistics {
             handler_executions: Some(costs.handler_executions),
             guard_executions: Some(costs.guard_executions),
+            replayed_handlers: Some(costs.replayed_handlers),
             local_states: Some(costs.local_states),
             local_events: Some(costs.local_events),
             system_states: self.look.system_states,

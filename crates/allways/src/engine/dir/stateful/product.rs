@@ -175,6 +175,7 @@ impl<'s> Product<'s> {
             transitions: Some(self.edges),
             handler_executions: Some(costs.handler_executions),
             guard_executions: Some(costs.guard_executions),
+            replayed_handlers: Some(costs.replayed_handlers),
             local_states: Some(configurations as u64),
             local_events: Some(costs.local_events),
             system_states: Some(self.tested.len() as u64),

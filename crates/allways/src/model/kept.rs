@@ -1,0 +1,119 @@
+//! Live values of nodes that are [`Rebuilt`](super::rebuilt::Rebuilt): so that a state need not be rebuilt from the beginning.
+//!
+//! A value never leaves the thread that made it, so each thread keeps its own, by the histories that led to them. Whoever needs a state asks for the value that is
+//! nearest to it: the one from which the fewest events are to be handled again. The history itself is the index: from its end, entry by entry, a look into a table by
+//! the entry's hash. If a value [can be copied](super::rebuilt::Rebuild::checkpoint), a copy is given away; if not, the value itself is, and it is gone.
+//!
+//! When there are too many, those go that were not used for longest, half of them at a time.
+
+use super::history::History;
+use super::rebuilt::Rebuild;
+use rustc_hash::FxHashMap;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+/// A value, what led to it, and the timers that are pending.
+pub(super) struct Kept<R: Rebuild> {
+    pub history: History<R>,
+    pub value: R,
+    pub timers: Vec<R::Timer>,
+}
+
+impl<R: Rebuild> Kept<R> {
+    /// The same once more, if that is possible.
+    pub fn copy(&self) -> Option<Self> {
+        let value = self.value.checkpoint()?;
+        Some(Kept { history: self.history.clone(), value, timers: self.timers.clone() })
+    }
+}
+
+/// A value of some type.
+struct Slot {
+    /// When it was used last.
+    used: u64,
+    /// A `Kept<R>`.
+    kept: Box<dyn Any>,
+}
+
+/// Who knows how a value is made, and a hash of what it has handled. Several have the same only if hashes collide; then one of them is kept.
+type Key = (u64, u64);
+
+#[derive(Default)]
+struct Values {
+    slots: FxHashMap<Key, Slot>,
+    now: u64,
+}
+
+thread_local! {
+    static VALUES: RefCell<Values> = RefCell::default();
+    /// Handlers that were executed again, since somebody last asked.
+    static REPLAYED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Keeps a value for those who go on from it: one of at most so many.
+pub(super) fn keep<R: Rebuild>(how: u64, kept: Kept<R>, most: usize) {
+    let key = (how, kept.history.key());
+    let kept = Box::new(kept);
+    let gone = VALUES.with_borrow_mut(|values| {
+        values.now += 1;
+        let used = values.now;
+        let mut gone: Vec<Slot> =
+            values.slots.insert(key, Slot { used, kept }).into_iter().collect();
+        if values.slots.len() > most.max(1) {
+            let mut all: Vec<u64> = values.slots.values().map(|slot| slot.used).collect();
+            let half = all.len() / 2;
+            let (_, &mut last, _) = all.select_nth_unstable(half);
+            gone.extend(values.slots.extract_if(|_, slot| slot.used < last).map(|(_, slot)| slot));
+        }
+        gone
+    });
+    // Outside, since what a value does when it is dropped is up to it.
+    drop(gone);
+}
+
+/// The kept value from which the fewest events lead to this history: a copy of it, or the value itself.
+pub(super) fn nearest<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept<R>> {
+    let (key, mut slot) = VALUES.with_borrow_mut(|values| {
+        history.backwards().find_map(|at| {
+            let key = (how, at.key());
+            let kept = values.slots.get(&key)?.kept.downcast_ref::<Kept<R>>()?;
+            if kept.history != *at {
+                return None;
+            }
+            values.slots.remove(&key).map(|slot| (key, slot))
+        })
+    })?;
+    // It is copied while nobody holds the table: that is user code.
+    let copy = slot.kept.downcast_ref::<Kept<R>>()?.copy();
+    if copy.is_none() {
+        return slot.kept.downcast().ok().map(|kept| *kept);
+    }
+    VALUES.with_borrow_mut(|values| {
+        values.now += 1;
+        slot.used = values.now;
+        values.slots.insert(key, slot);
+    });
+    copy
+}
+
+/// Forgets all values that were made like this.
+pub(super) fn forget(how: u64) {
+    // In a thread that is ending there may be none. The values are dropped outside.
+    let gone = VALUES.try_with(|values| {
+        let mut values = values.borrow_mut();
+        let gone: Vec<Slot> =
+            values.slots.extract_if(|key, _| key.0 == how).map(|(_, slot)| slot).collect();
+        gone
+    });
+    drop(gone);
+}
+
+/// A handler was executed again.
+pub(super) fn count_replayed() {
+    REPLAYED.set(REPLAYED.get() + 1);
+}
+
+/// How many handlers this thread has executed again to rebuild states, since it last asked.
+pub(crate) fn take_replayed() -> u64 {
+    REPLAYED.take()
+}
