@@ -231,7 +231,13 @@ impl Expander<'_> {
                 after.cut = candidate.event as u8 + 1;
                 self.lose_across(after, next, &mut loose, &mut sum);
             }
-            Kind::Heal => after.cut = 0,
+            Kind::Heal => {
+                let cut = usize::from(std::mem::take(&mut after.cut)) - 1;
+                for index in 0..layout.greetings[cut].len() {
+                    let event = layout.greetings[cut][index];
+                    self.put_in_flight(event, next, &mut loose, &mut sum);
+                }
+            }
             Kind::FlightKept | Kind::QueueKept | Kind::Inside | Kind::Crash => {}
         }
         match candidate.kind {
@@ -276,19 +282,7 @@ impl Expander<'_> {
             if faults.cut > 0 && info.is_message() && self.is_parted(faults, event) {
                 continue;
             }
-            match layout.network {
-                NetworkKind::Ordered if info.is_message() => {
-                    let channel = self.channel(event);
-                    let (queue, delta) = self.memo.push(next[channel], event);
-                    next[channel] = queue;
-                    *sum = sum.wrapping_add(delta);
-                }
-                NetworkKind::Duplicating if info.is_message() && loose.contains(&event) => {}
-                _ => {
-                    loose.push(event);
-                    *sum = sum.wrapping_add(info.key);
-                }
-            }
+            self.put_in_flight(event, next, loose, sum);
         }
         if step.feed != 0 {
             for observer in 0..layout.observers {
@@ -299,6 +293,31 @@ impl Expander<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Puts an event in flight.
+    #[inline]
+    fn put_in_flight(
+        &mut self,
+        event: EventId,
+        next: &mut [u32],
+        loose: &mut Vec<EventId>,
+        sum: &mut u64,
+    ) {
+        let info = self.memo.event(event);
+        match self.layout.network {
+            NetworkKind::Ordered if info.is_message() => {
+                let channel = self.channel(event);
+                let (queue, delta) = self.memo.push(next[channel], event);
+                next[channel] = queue;
+                *sum = sum.wrapping_add(delta);
+            }
+            NetworkKind::Duplicating if info.is_message() && loose.contains(&event) => {}
+            _ => {
+                loose.push(event);
+                *sum = sum.wrapping_add(info.key);
+            }
+        }
     }
 
     /// Completes a vector that has everything but what is in flight: which events are inert is looked

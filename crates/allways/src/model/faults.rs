@@ -1,5 +1,7 @@
 //! What may go wrong besides the network: crashes and partitions, each within a budget.
 
+use std::fmt;
+
 /// Crashes, restarts and partitions that a system must survive.
 ///
 /// A crash leaves of a node what [`Node::persisted`](crate::Node::persisted) says, and none of its
@@ -22,8 +24,48 @@ pub struct Faults {
     pub(crate) crashes: u8,
     pub(crate) restarts: bool,
     pub(crate) partitions: u8,
-    /// Each way to partition: for each node the number of its group.
-    pub(crate) cuts: Vec<Vec<Vec<usize>>>,
+    /// Each way in which the network may part.
+    pub(crate) cuts: Vec<Cut>,
+}
+
+/// A way in which the network may part.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Into groups of nodes. Those in no group form one more.
+    Groups(Vec<Vec<usize>>),
+    /// Only these two cannot reach each other.
+    Link(usize, usize),
+}
+
+impl Cut {
+    /// Whether it keeps two nodes apart.
+    pub fn parts(&self, a: usize, b: usize) -> bool {
+        match self {
+            Cut::Groups(groups) => {
+                let group = |node| groups.iter().position(|group| group.contains(&node));
+                group(a) != group(b)
+            }
+            Cut::Link(one, other) => (a, b) == (*one, *other) || (b, a) == (*one, *other),
+        }
+    }
+
+    /// The nodes that it names.
+    pub fn named(&self) -> Vec<usize> {
+        match self {
+            Cut::Groups(groups) => groups.iter().flatten().copied().collect(),
+            Cut::Link(one, other) => vec![*one, *other],
+        }
+    }
+}
+
+impl fmt::Debug for Cut {
+    /// Runs are told and saved with this: groups as a list of lists, a link as a pair.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cut::Groups(groups) => groups.fmt(f),
+            Cut::Link(one, other) => (one, other).fmt(f),
+        }
+    }
 }
 
 impl Faults {
@@ -74,7 +116,24 @@ impl Faults {
     /// ```
     #[must_use]
     pub fn partition(mut self, groups: impl IntoIterator<Item = Vec<usize>>) -> Self {
-        self.cuts.push(groups.into_iter().collect());
+        self.cuts.push(Cut::Groups(groups.into_iter().collect()));
+        self.partitions = self.partitions.max(1);
+        self
+    }
+
+    /// The link between these two may fail, while both reach all others. What is in flight on it is lost, as is what is sent while it lasts. It is a
+    /// [partition](Faults::partition) like others: there are at most [so many](Faults::partitions) in a run, one at a time, and it
+    /// may heal at any time. What nodes are told then is up to [`System::reconnect`](crate::System::reconnect).
+    ///
+    /// ```
+    /// use allways::Faults;
+    /// // Any one of the links among three nodes, twice.
+    /// let faults = Faults::none().link(0, 1).link(0, 2).link(1, 2).partitions(2);
+    /// # let _ = faults;
+    /// ```
+    #[must_use]
+    pub fn link(mut self, one: usize, other: usize) -> Self {
+        self.cuts.push(Cut::Link(one, other));
         self.partitions = self.partitions.max(1);
         self
     }

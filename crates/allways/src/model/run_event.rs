@@ -101,6 +101,7 @@ impl fmt::Display for RunEvent {
             RunEventKind::Drop => {
                 write!(f, "the network drops {what} from node {from} to node {node}")?
             }
+            RunEventKind::Partition if what.starts_with('(') => write!(f, "the link {what} fails")?,
             RunEventKind::Partition => write!(f, "the network parts into {what}")?,
             RunEventKind::Heal => write!(f, "the partition heals")?,
             // Its words say what was chosen, too.

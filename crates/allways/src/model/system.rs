@@ -1,7 +1,7 @@
 //! [`System`]: nodes, network, faults, driver and properties, ready to be checked.
 
 use super::event::{Event, ScriptPosition};
-use super::faults::Faults;
+use super::faults::{Cut, Faults};
 use super::kinds::Declared;
 use super::network::Network;
 use super::node::{Id, Node, Value};
@@ -44,6 +44,8 @@ pub struct System<N: Node> {
     pub(crate) nodes: Vec<N>,
     pub(crate) network: Network,
     pub(crate) faults: Faults,
+    /// What both ends of a link get from each other when it heals.
+    pub(crate) greeting: Option<N::Msg>,
     pub(crate) scripts: Vec<Vec<(Id, N::Call)>>,
     pub(crate) timer_bound: Option<u32>,
     pub(crate) properties: Vec<Property<N>>,
@@ -86,6 +88,7 @@ impl<N: Node> Clone for System<N> {
             nodes: self.nodes.clone(),
             network: self.network,
             faults: self.faults.clone(),
+            greeting: self.greeting.clone(),
             scripts: self.scripts.clone(),
             timer_bound: self.timer_bound,
             properties: self.properties.clone(),
@@ -114,6 +117,7 @@ impl<N: Node> System<N> {
             nodes: nodes.into_iter().collect(),
             network: Network::unordered(),
             faults: Faults::none(),
+            greeting: None,
             scripts: Vec::new(),
             timer_bound: None,
             properties: Vec::new(),
@@ -156,6 +160,38 @@ impl<N: Node> System<N> {
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
+        self
+    }
+
+    /// When a [partition](Faults::partition) or a [link](Faults::link) heals, each node gets this message from each that it was parted from: on an ordered network before anything else
+    /// that comes from there. This is how a node learns that a connection is there again, as those are told who use one that can break. Without this, nobody is told.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    /// # struct Server { connections: u8 }
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    /// enum Msg { Hello, /* … */ }
+    ///
+    /// impl Node for Server {
+    ///     type Msg = Msg;
+    ///     # type Timer = Never; type Call = Never; type Output = Never;
+    ///     fn on_message(&mut self, _peer: Id, Msg::Hello: Msg, _: &mut Cx<'_, Self>) {
+    ///         self.connections += 1;
+    ///     }
+    /// }
+    ///
+    /// System::new(vec![Server { connections: 0 }; 3])
+    ///     .network(Network::ordered())
+    ///     .faults(Faults::none().link(0, 1))
+    ///     .reconnect(Msg::Hello)
+    ///     .sometimes("both know", view(|n: &Server| n.connections), |all| all == [1, 1, 0])
+    ///     .check()
+    ///     .assert_holds();
+    /// ```
+    #[must_use]
+    pub fn reconnect(mut self, msg: N::Msg) -> Self {
+        self.greeting = Some(msg);
         self
     }
 
@@ -608,13 +644,14 @@ impl<N: Node> System<N> {
             );
         }
         for cut in &self.faults.cuts {
-            for &node in cut.iter().flatten() {
+            let named = cut.named();
+            for &node in &named {
                 if node >= nodes {
                     return wrong(format!(
                         "a partition names node {node}, but the system has {nodes} nodes"
                     ));
                 }
-                if cut.iter().flatten().filter(|&&other| other == node).count() > 1 {
+                if named.iter().filter(|&&other| other == node).count() > 1 {
                     return wrong(format!("a partition names node {node} twice"));
                 }
             }
@@ -635,14 +672,24 @@ impl<N: Node> System<N> {
         Some((*node, Event::Call { call: call.clone(), next }))
     }
 
-    /// For each cut and node: the number of the node's group.
-    pub(crate) fn cut_groups(&self) -> Vec<Vec<u32>> {
-        let group = |cut: &Vec<Vec<usize>>, node: usize| {
-            // Nodes in no group form one more.
-            cut.iter().position(|g| g.contains(&node)).unwrap_or(cut.len()) as u32
+    /// For each cut, whether it keeps two nodes apart: for each pair, the first node first.
+    pub(crate) fn cut_pairs(&self) -> Vec<Vec<bool>> {
+        let nodes = self.nodes.len();
+        let pairs = |cut: &Cut| {
+            (0..nodes * nodes).map(|pair| cut.parts(pair / nodes, pair % nodes)).collect()
         };
-        let cuts = self.faults.cuts.iter();
-        cuts.map(|cut| (0..self.nodes.len()).map(|node| group(cut, node)).collect()).collect()
+        self.faults.cuts.iter().map(pairs).collect()
+    }
+
+    /// What is sent when a cut heals: from whom, to whom, and what.
+    pub(crate) fn greetings(&self, cut: usize) -> Vec<(Id, Id, N::Msg)> {
+        let (Some(greeting), Some(cut)) = (&self.greeting, self.faults.cuts.get(cut)) else {
+            return Vec::new();
+        };
+        let nodes = self.nodes.len();
+        let pairs = (0..nodes * nodes).map(|pair| (pair / nodes, pair % nodes));
+        let parted = pairs.filter(|&(from, to)| cut.parts(from, to));
+        parted.map(|(from, to)| (Id::new(from), Id::new(to), greeting.clone())).collect()
     }
 
     /// Whether drops are worth exploring: see [`Network::drops`].

@@ -364,7 +364,12 @@ impl<N: Node> World<N> {
                 next.faults.cut = *cut as u8 + 1;
                 next.lose_across(system);
             }
-            Action::Heal => next.faults.cut = 0,
+            Action::Heal => {
+                let cut = usize::from(std::mem::take(&mut next.faults.cut)) - 1;
+                for (from, to, msg) in system.greetings(cut) {
+                    next.send(system, from, &[(to, msg)]);
+                }
+            }
         }
         Ok(vec![Successor { choices: Vec::new(), end: SuccessorEnd::World(next) }])
     }
@@ -479,10 +484,8 @@ impl<N: Node> World<N> {
     }
 
     fn parted(&self, system: &System<N>, a: Id, b: Id) -> bool {
-        self.faults.cut > 0 && {
-            let groups = &system.cut_groups()[usize::from(self.faults.cut) - 1];
-            groups[a.index()] != groups[b.index()]
-        }
+        let cut = usize::from(self.faults.cut).checked_sub(1);
+        cut.is_some_and(|cut| system.faults.cuts[cut].parts(a.index(), b.index()))
     }
 
     fn lose_across(&mut self, system: &System<N>) {

@@ -281,7 +281,14 @@ impl<'a, N: Node> Teller<'a, N> {
                     told.lost.push(number);
                 }
             }
-            Action::Partition(_) | Action::Heal => told.causes.extend(self.network_event),
+            Action::Partition(_) => told.causes.extend(self.network_event),
+            Action::Heal => {
+                told.causes.extend(self.network_event);
+                let cut = usize::from(moved.before.faults.cut).checked_sub(1);
+                for (from, to, msg) in cut.map_or_else(Vec::new, |cut| self.system.greetings(cut)) {
+                    told.sent.extend(self.send(from.index(), Some(index), vec![(to, msg)]));
+                }
+            }
         }
         if let Ok(after) = moved.after {
             told.lost.extend(self.ledger.lose_what_is_gone(after, index));
@@ -416,9 +423,8 @@ impl<'a, N: Node> Teller<'a, N> {
     /// Whether the partition at a step had these two nodes on different sides.
     fn crosses(&self, from: Option<usize>, to: usize, partition: usize) -> bool {
         let what = &self.story.steps[partition].event.what;
-        let cuts = self.system.faults.cuts.iter().zip(self.system.cut_groups());
-        let mut groups = cuts.filter(|(cut, _)| format!("{cut:?}") == *what);
-        groups.any(|(_, groups)| from.is_some_and(|from| groups[from] != groups[to]))
+        let mut cuts = self.system.faults.cuts.iter().filter(|cut| format!("{cut:?}") == *what);
+        cuts.any(|cut| from.is_some_and(|from| cut.parts(from, to)))
     }
 
     fn tell_ending(

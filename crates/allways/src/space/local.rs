@@ -129,7 +129,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
             system.observers.len(),
             system.network.kind,
             has_faults,
-            system.cut_groups(),
+            system.cut_pairs(),
             properties.collect(),
         );
         let mut space = LocalSpace {
@@ -160,6 +160,12 @@ impl<'a, N: Node> LocalSpace<'a, N> {
         for node in 0..nodes {
             let crash = space.intern_event(Id::new(node), Event::Crash)?;
             space.crashes.push(crash);
+        }
+        for cut in 0..system.faults.cuts.len() {
+            for (from, to, msg) in system.greetings(cut) {
+                let greeting = space.intern_event(to, Event::Message { from, msg })?;
+                space.layout.greetings[cut].push(greeting);
+            }
         }
         Ok(space)
     }

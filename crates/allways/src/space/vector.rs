@@ -43,8 +43,10 @@ pub(crate) struct Layout {
     pub observers: usize,
     pub network: NetworkKind,
     pub has_faults: bool,
-    /// For each cut, each node's group.
-    pub cuts: Vec<Vec<u32>>,
+    /// For each cut, whether it keeps apart each pair of nodes.
+    pub cuts: Vec<Vec<bool>>,
+    /// For each cut, what is sent when it heals.
+    pub greetings: Vec<Vec<EventId>>,
     /// What each property claims, and which observer it reads if it reads one.
     pub properties: Vec<(PropertyKind, Option<usize>)>,
     /// The first word of the nodes.
@@ -65,7 +67,7 @@ impl Layout {
         observers: usize,
         network: NetworkKind,
         has_faults: bool,
-        cuts: Vec<Vec<u32>>,
+        cuts: Vec<Vec<bool>>,
         properties: Vec<(PropertyKind, Option<usize>)>,
     ) -> Self {
         let node_base = if has_faults { 3 } else { 0 };
@@ -80,6 +82,7 @@ impl Layout {
             observers,
             network,
             has_faults,
+            greetings: vec![Vec::new(); cuts.len()],
             cuts,
             properties,
             node_base,
@@ -180,10 +183,8 @@ impl Layout {
 
     /// Whether a partition keeps two nodes apart.
     pub fn parted(&self, faults: FaultState, a: u32, b: u32) -> bool {
-        faults.cut > 0 && {
-            let groups = &self.cuts[usize::from(faults.cut) - 1];
-            groups[a as usize] != groups[b as usize]
-        }
+        faults.cut > 0
+            && self.cuts[usize::from(faults.cut) - 1][a as usize * self.nodes + b as usize]
     }
 
     /// The fingerprint of a vector, computed from nothing.

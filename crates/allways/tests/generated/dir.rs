@@ -3,7 +3,7 @@
 
 use crate::dpor::fewer_cases;
 use crate::lmc::with_wishes;
-use crate::plan::{Plan, plan, wide_plan};
+use crate::plan::{Plan, plan, plan_untold, wide_plan};
 use crate::{
     MAX_STATES, as_found, cases, check, classic, explore, seen, with_goal, with_properties,
 };
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(fewer_cases())]
 
     #[test]
-    fn it_sees_the_same_of_a_goal(plan in plan(), paths in paths()) {
+    fn it_sees_the_same_of_a_goal(plan in plan_untold(plan()), paths in paths()) {
         let system = with_goal(&plan);
         let oracle = check(&system, &Options { max_states: Some(MAX_STATES), ..classic() })?;
         prop_assume!(oracle.bounded_by.is_none());
@@ -177,37 +177,37 @@ proptest! {
     }
 
     #[test]
-    fn by_traces_it_reaches_the_same_views(plan in plan(), paths in paths()) {
+    fn by_traces_it_reaches_the_same_views(plan in plan_untold(plan()), paths in paths()) {
         reaches_the_same_views(&plan, &paths, false)?;
     }
 
     #[test]
-    fn by_traces_it_gives_the_same_verdict(plan in plan(), paths in paths()) {
+    fn by_traces_it_gives_the_same_verdict(plan in plan_untold(plan()), paths in paths()) {
         gives_the_same_verdict(&plan, &paths, false)?;
     }
 
     #[test]
-    fn it_covers_all_traces(plan in plan(), paths in paths()) {
+    fn it_covers_all_traces(plan in plan_untold(plan()), paths in paths()) {
         covers_all_traces(&plan, &paths)?;
     }
 
     #[test]
-    fn it_covers_all_traces_of_many_nodes(plan in wide_plan(), paths in paths()) {
+    fn it_covers_all_traces_of_many_nodes(plan in plan_untold(wide_plan()), paths in paths()) {
         covers_all_traces(&plan, &paths)?;
     }
 
     #[test]
-    fn of_many_nodes_it_reaches_the_same_views(plan in wide_plan(), paths in paths()) {
+    fn of_many_nodes_it_reaches_the_same_views(plan in plan_untold(wide_plan()), paths in paths()) {
         reaches_the_same_views(&plan, &paths, false)?;
     }
 
     #[test]
-    fn of_many_nodes_it_gives_the_same_verdict(plan in wide_plan(), paths in paths()) {
+    fn of_many_nodes_it_gives_the_same_verdict(plan in plan_untold(wide_plan()), paths in paths()) {
         gives_the_same_verdict(&plan, &paths, false)?;
     }
 
     #[test]
-    fn it_covers_all_traces_with_components_found_out(plan in prop_oneof![plan(), wide_plan()]) {
+    fn it_covers_all_traces_with_components_found_out(plan in plan_untold(prop_oneof![plan(), wide_plan()])) {
         let components = Components::auto();
         covers_all_traces_with(&plan, Options { components, ..dir(&plan, &Paths::default(), false) })?;
     }
@@ -215,7 +215,7 @@ proptest! {
     /// Nor does it matter how much of it was done in another process.
     #[test]
     fn threads_and_logs_make_no_difference(
-        plan in prop_oneof![3 => plan(), 1 => wide_plan()],
+        plan in plan_untold(prop_oneof![3 => plan(), 1 => wide_plan()]),
         paths in paths(),
         cut in any::<prop::sample::Index>(),
     ) {

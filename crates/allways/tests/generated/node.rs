@@ -152,10 +152,17 @@ pub fn system(plan: &Plan) -> System<TableNode> {
     if plan.faults.restarts {
         faults = faults.restarts();
     }
+    let last = plan.nodes.len() - 1;
     if let Some(cut) = &plan.faults.cut {
-        faults = faults.partition([cut.clone()]);
+        faults = match plan.faults.is_link && last > 0 {
+            true => faults.link(0, last),
+            false => faults.partition([cut.clone()]),
+        };
     }
-    let system = System::new(nodes).network(network).faults(faults).timers(plan.timer_bound);
+    let mut system = System::new(nodes).network(network).faults(faults).timers(plan.timer_bound);
+    if let Some(kind) = plan.faults.greeting {
+        system = system.reconnect(Msg { kind, hops: plan.hops });
+    }
     let system = plan.scripts.iter().fold(system, |system, script| match script[..] {
         [(node, call)] => system.call(node, call),
         _ => system.calls_in_sequence(script.iter().copied()),

@@ -80,6 +80,10 @@ pub struct FaultsPlan {
     pub restarts: bool,
     /// A group of nodes that may be cut off.
     pub cut: Option<Vec<usize>>,
+    /// Whether only the link between the first and the last node may fail instead.
+    pub is_link: bool,
+    /// What nodes are told when they can reach each other again.
+    pub greeting: Option<u8>,
 }
 
 /// What the observer, a counter modulo three, is fed with.
@@ -128,11 +132,20 @@ impl Plan {
     /// The same, but on an unordered network where nothing goes wrong and nobody observes.
     pub fn plain(mut self) -> Self {
         self.network = NetworkPlan { kind: Kind::Unordered, drops: 0, duplications: 0 };
-        self.faults = FaultsPlan { crashes: 0, restarts: false, cut: None };
+        self.faults =
+            FaultsPlan { crashes: 0, restarts: false, cut: None, is_link: false, greeting: None };
         self.observer = None;
         self.panics = false;
         self
     }
+}
+
+/// Random systems in which nobody is told that a partition has healed.
+pub fn plan_untold(plan: impl Strategy<Value = Plan>) -> impl Strategy<Value = Plan> {
+    plan.prop_map(|mut plan| {
+        plan.faults.greeting = None;
+        plan
+    })
 }
 
 /// Random systems.
@@ -172,10 +185,13 @@ fn plan_of(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan
     ];
     let pair = || (0..4u8, 0..4u8);
     let properties = (pair(), pair(), vec(0..4u8, 0..4));
-    let rest = (crashes, any::<bool>(), cut, scripts, 1..=2u32, observer, properties);
+    let healing = (rarely(), proptest::option::of(0..KINDS));
+    let rest = (crashes, any::<bool>(), cut, scripts, 1..=2u32, observer, properties, healing);
     (sizes, tables, behaviour, network, rest).prop_map(
         |((nodes, states), tables, (hops, persisted, panics), network, rest)| {
-            let (crashes, restarts, cut, mut scripts, timer_bound, observer, properties) = rest;
+            let (crashes, restarts, cut, mut scripts, timer_bound, observer, properties, healing) =
+                rest;
+            let (is_link, greeting) = healing;
             for (node, _) in scripts.iter_mut().flatten() {
                 *node %= nodes;
             }
@@ -187,7 +203,7 @@ fn plan_of(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan
                 persisted: persisted.into_iter().map(|p| p.map(|p| p % states)).collect(),
                 panics,
                 network,
-                faults: FaultsPlan { crashes, restarts, cut },
+                faults: FaultsPlan { crashes, restarts, cut, is_link, greeting },
                 scripts,
                 timer_bound,
                 observer,

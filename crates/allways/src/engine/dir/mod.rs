@@ -96,6 +96,10 @@ pub(crate) fn search<N: Node>(
         let why = "engine dir cannot tell with faults which states are terminal unless it is stateful (`--stateful`, `Options::stateful`); engine dpor can, too";
         return Err(Error::Options(why.to_owned()));
     }
+    if faults.partitions > 0 && system.greeting.is_some() {
+        let why = "engine dir cannot have nodes told that a partition has healed unless it is stateful (`--stateful`, `Options::stateful`); engine dpor can, too";
+        return Err(Error::Options(why.to_owned()));
+    }
     let nodes = machine.places();
     let components = match options.components.is_auto() {
         true => grouping::find_out(&mut *machine, Some(nodes), budget)?,

@@ -4,6 +4,7 @@ use super::handlers::{Emptied, Entry, Handlers, Kind};
 use super::lanes::{Item, NONE};
 use super::{Performed, Transition};
 use crate::error::Error;
+use crate::space::EventId;
 use crate::space::memo::{FIRST, flag};
 
 impl Handlers<'_> {
@@ -60,7 +61,12 @@ impl Handlers<'_> {
                 self.faults.cut = doer.event as u8 + 1;
                 self.lose_across();
             }
-            Kind::Heal => self.faults.cut = 0,
+            Kind::Heal => {
+                let cut = usize::from(std::mem::take(&mut self.faults.cut)) - 1;
+                for index in 0..self.layout.greetings[cut].len() {
+                    self.send(self.layout.greetings[cut][index], NONE);
+                }
+            }
             Kind::Deliver | Kind::Inside => {}
         }
         if doer.node != NONE {
@@ -89,16 +95,7 @@ impl Handlers<'_> {
         self.states[node] = step.next;
         for index in 0..self.memo.sends(&step).len() {
             let event = self.memo.sends(&step)[index];
-            let released_by = self.doers[entry.transition.process as usize].lane;
-            let lane = self.lane_of(event, released_by);
-            let known = &self.lanes.all[lane as usize];
-            let parted =
-                known.from.is_some_and(|from| self.layout.parted(self.faults, from, known.node));
-            if parted || (!known.is_consumed && !self.lanes.is_empty(lane)) {
-                continue;
-            }
-            self.lanes.push(lane, Item { event, created_by: self.log.len() as u32 });
-            self.sent.push(lane);
+            self.send(event, self.doers[entry.transition.process as usize].lane);
         }
         if step.feed != 0 {
             entry.fed = self.fed.len() as u32;
@@ -110,6 +107,19 @@ impl Handlers<'_> {
             }
         }
         Ok((step.flags & flag::VIEWS != 0, step.feed != 0, false))
+    }
+
+    /// Puts an envelope on its lane; if it is a call, the one that came through this lane releases it.
+    fn send(&mut self, event: EventId, released_by: u32) {
+        let lane = self.lane_of(event, released_by);
+        let known = &self.lanes.all[lane as usize];
+        let parted =
+            known.from.is_some_and(|from| self.layout.parted(self.faults, from, known.node));
+        if parted || (!known.is_consumed && !self.lanes.is_empty(lane)) {
+            return;
+        }
+        self.lanes.push(lane, Item { event, created_by: self.log.len() as u32 });
+        self.sent.push(lane);
     }
 
     /// Loses everything in flight between parted nodes.

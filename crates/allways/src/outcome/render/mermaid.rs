@@ -84,7 +84,10 @@ fn step(out: &mut String, story: &Story, index: usize, step: &StoryStep, notes: 
         RunEventKind::Crash => writeln!(out, "  Note over n{node}: {}", text("crashes")),
         RunEventKind::Restart => writeln!(out, "  Note over n{node}: {}", text("restarts")),
         RunEventKind::Partition => {
-            let label = text(&format!("the network parts into {}", event.what));
+            let label = match event.what.starts_with('(') {
+                true => text(&format!("the link {} fails", event.what)),
+                false => text(&format!("the network parts into {}", event.what)),
+            };
             writeln!(out, "  Note over {}: {label}", all(story))
         }
         RunEventKind::Thread => {

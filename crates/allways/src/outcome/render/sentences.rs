@@ -56,7 +56,10 @@ pub(crate) fn event(story: &Story, at: usize) -> String {
             let to = event.node.unwrap_or_default();
             format!("{what} from {from} to {to} is dropped{sent}")
         }
-        RunEventKind::Partition => format!("the network parts: {}", groups(story, what)),
+        RunEventKind::Partition => match Shown::read(what) {
+            Shown::List(_) => format!("the network parts: {}", groups(story, what)),
+            _ => format!("the link {what} fails"),
+        },
         RunEventKind::Heal => "the partition heals".to_owned(),
         RunEventKind::Thread => story.what(step).to_owned(),
     }

@@ -403,21 +403,7 @@ impl<'s> Product<'s> {
             }
             _ => {}
         }
-        for &send in &its.sends {
-            let to = layout.event_node(send);
-            match space.event(send).source {
-                Source::Node(from) if layout.parted(faults, from, to as u32) => {}
-                Source::Node(from) if layout.network == NetworkKind::Ordered => {
-                    let queue = &mut after[queues + from as usize * layout.nodes + to];
-                    *queue = space.queues().push(*queue, send, key);
-                }
-                Source::Node(_)
-                    if layout.network == NetworkKind::Duplicating
-                        && after[flight..].contains(&send) => {}
-                _ => after.push(send),
-            }
-        }
-        after[flight..].sort_unstable();
+        self.send(&its.sends, &mut after);
         if its.is_crash || keep {
             let mut left = faults;
             left.crashes -= u8::from(its.is_crash);
@@ -425,6 +411,28 @@ impl<'s> Product<'s> {
             layout.set_faults(&mut after, left);
         }
         self.visit(after, number, Way::Move { component, label, keep })
+    }
+
+    /// Puts in flight what is sent, where no partition is in between.
+    fn send(&self, sends: &[EventId], point: &mut Vec<u32>) {
+        let [.., queues, flight] = self.places();
+        let (space, layout) = (self.space, self.space.layout());
+        let faults = self.faults(point);
+        for &send in sends {
+            let to = layout.event_node(send);
+            match space.event(send).source {
+                Source::Node(from) if layout.parted(faults, from, to as u32) => {}
+                Source::Node(from) if layout.network == NetworkKind::Ordered => {
+                    let queue = &mut point[queues + from as usize * layout.nodes + to];
+                    *queue = space.queues().push(*queue, send, |event| space.event(event).key);
+                }
+                Source::Node(_)
+                    if layout.network == NetworkKind::Duplicating
+                        && point[flight..].contains(&send) => {}
+                _ => point.push(send),
+            }
+        }
+        point[flight..].sort_unstable();
     }
 
     /// The network loses a message.
@@ -450,6 +458,7 @@ impl<'s> Product<'s> {
         if faults.cut > 0 {
             let mut after = self.points[number as usize].to_vec();
             layout.set_faults(&mut after, FaultState { cut: 0, ..faults });
+            self.send(&layout.greetings[usize::from(faults.cut) - 1], &mut after);
             self.edges += 1;
             return self.visit(after, number, Way::Heal);
         }
