@@ -317,8 +317,7 @@ fn reads(name: &str, set: Set<'_>, options: &Options) -> BTreeSet<(String, Strin
     }));
     let outcome = watched.unwrap().check_with(options).unwrap();
     assert!(outcome.complete, "{name} {set:?} {}", outcome.engine);
-    let all = std::mem::take(&mut *all.lock().unwrap());
-    all
+    std::mem::take(&mut *all.lock().unwrap())
 }
 
 /// Properties read the same, whoever explores: each combination of views that can be reached, and no other.

@@ -29,7 +29,10 @@ pub(crate) fn check(
         }
     };
     let parameters = entry.parameters(&args.settings()).map_err(in_words)?;
-    let system = build(entry, &parameters)?;
+    let mut system = build(entry, &parameters)?;
+    if !args.property.is_empty() {
+        system = system.only(&args.property).map_err(in_words)?;
+    }
     save::prepare(&args.output)?;
     let mut options = args.options();
     if options.engine == Engine::Auto && system.is_of_threads() {

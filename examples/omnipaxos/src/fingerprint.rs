@@ -14,8 +14,7 @@
 //!
 //! Whether that is so is tested: by `--verify-aux`, and by comparing what can be reached with and without it.
 
-use crate::disk::Disk;
-use crate::disk::Value;
+use crate::disk::{Disk, Value};
 use crate::server::{Server, short};
 use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::messages::sequence_paxos::{PaxosMessage, PaxosMsg};
@@ -26,7 +25,7 @@ pub struct Since {
     phase: Phase,
     handled: Vec<String>,
     /// Proposals that are not in the log yet, nor passed on.
-    waiting: Vec<u32>,
+    pub waiting: Vec<u32>,
 }
 
 /// How it started afresh.

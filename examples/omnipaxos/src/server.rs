@@ -175,11 +175,21 @@ impl fmt::Debug for Msg {
             PaxosMsg::PrepareReq(it) => write!(f, "PrepareReq({})", short(it.n)),
             PaxosMsg::Prepare(it) => {
                 let accepted = short(it.n_accepted);
-                write!(f, "Prepare({}, accepted {accepted}, decided {})", short(it.n), it.decided_idx)
+                write!(
+                    f,
+                    "Prepare({}, accepted {accepted}, decided {})",
+                    short(it.n),
+                    it.decided_idx
+                )
             }
             PaxosMsg::Promise(it) => {
                 let accepted = short(it.n_accepted);
-                write!(f, "Promise({}, accepted {accepted}, decided {}", short(it.n), it.decided_idx)?;
+                write!(
+                    f,
+                    "Promise({}, accepted {accepted}, decided {}",
+                    short(it.n),
+                    it.decided_idx
+                )?;
                 match entries(&message.msg) {
                     Some(entries) => write!(f, ", {entries})"),
                     None => f.write_str(")"),

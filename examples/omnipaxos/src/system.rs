@@ -37,6 +37,11 @@ pub const ENTRY: Entry = Entry::new(
             kind: Kind::Number { default: 1, min: 0, max: 9 },
         },
         Parameter {
+            name: "property",
+            about: "which of what must hold is looked at",
+            kind: Kind::Word(&["all", "agreement", "keeping"]),
+        },
+        Parameter {
             name: "identity",
             about: "what tells states apart",
             kind: Kind::Word(&["fingerprint", "history"]),
@@ -55,6 +60,7 @@ fn show(server: &Server, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         .field("accepted", &format_args!("{}", short(stored.accepted_round.unwrap_or_default())))
         .field("log", &log)
         .field("decided", &server.decided)
+        .field("waiting", &server.since.waiting)
         .finish()
 }
 
@@ -73,17 +79,21 @@ fn system(set: &Parameters) -> System<Rebuilt<Server>> {
         .network(Network::ordered())
         .faults(links.partitions(set.number("cuts") as u8))
         .reconnect(Msg::Reconnected)
-        .timers(set.number("elections") as u32)
-        .always("decided prefixes agree", decided(), |decided| {
+        .timers(set.number("elections") as u32);
+    if set.word("property") != "keeping" {
+        system = system.always("decided prefixes agree", decided(), |decided| {
             decided.iter().all(|one| {
                 decided.iter().all(|other| one.starts_with(other) || other.starts_with(one))
             })
-        })
-        .always(
+        });
+    }
+    if set.word("property") != "agreement" {
+        system = system.always(
             "nobody takes back what it has decided",
             view(|server: &Rebuilt<Server>| server.with(|server| server.takes_back)),
             |takes_back| !takes_back.contains(&true),
         );
+    }
     for node in 0..set.number("proposals") {
         system = system.call(node, Call::Append(7 + node as u32));
     }

@@ -91,6 +91,10 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = setting, value_delimiter = ',')]
     pub set: Vec<(String, String)>,
 
+    /// Check this property only; may be given more than once. Without it, all of them.
+    #[arg(long, value_name = "NAME")]
+    pub property: Vec<String>,
+
     #[command(flatten)]
     how: How,
     #[command(flatten)]

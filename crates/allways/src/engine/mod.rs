@@ -281,6 +281,18 @@ pub trait Checkable: Send + Sync {
         false
     }
 
+    /// The same system with some of its properties only, by their names: see [`System::only`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::System`] if it has no property of that name.
+    fn only(&self, names: &[String]) -> Result<Box<dyn Checkable>, Error> {
+        let names = names.join("`, `");
+        Err(Error::System(format!(
+            "there is no property `{names}`: a program of threads has none to choose from"
+        )))
+    }
+
     /// The same system, of which whatever a property reads is told (by the name of the property), and nothing is judged: to compare what engines see of it. Programs of
     /// threads have nothing to read.
     #[doc(hidden)]
@@ -326,6 +338,18 @@ pub trait Checkable: Send + Sync {
 pub type ReadsSeen = Arc<dyn Fn(&str, &dyn std::fmt::Debug) + Send + Sync>;
 
 impl<N: Node> Checkable for System<N> {
+    fn only(&self, names: &[String]) -> Result<Box<dyn Checkable>, Error> {
+        let unknown = names.iter().find(|name| !self.properties().any(|(it, _)| it == *name));
+        match unknown {
+            None => Ok(Box::new(self.clone().only(names))),
+            Some(name) => {
+                let all: Vec<String> = self.properties().map(|(it, _)| format!("`{it}`")).collect();
+                let all = all.join(", ");
+                Err(Error::System(format!("there is no property `{name}`, only {all}")))
+            }
+        }
+    }
+
     fn watched(&self, seen: ReadsSeen) -> Option<Box<dyn Checkable>> {
         let mut system = self.clone();
         for property in &mut system.properties {

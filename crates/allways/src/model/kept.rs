@@ -4,7 +4,8 @@
 //! nearest to it: the one from which the fewest events are to be handled again. The history itself is the index: from its end, entry by entry, a look into a table by
 //! the entry's hash. If a value [can be copied](super::rebuilt::Rebuild::checkpoint), a copy is given away; if not, the value itself is, and it is gone.
 //!
-//! When there are too many, those go that were not used for longest, half of them at a time.
+//! When there are too many, half of them go: first those that nobody ever asked for, and of these those that were not used for longest. Where
+//! nodes have fingerprints, most values are of histories that led to a state that was known, and nobody will.
 
 use super::history::History;
 use super::rebuilt::Rebuild;
@@ -29,6 +30,8 @@ impl<R: Rebuild> Kept<R> {
 
 /// A value of some type.
 struct Slot {
+    /// Whether somebody has asked for it.
+    is_wanted: bool,
     /// When it was used last.
     used: u64,
     /// A `Kept<R>`.
@@ -57,13 +60,16 @@ pub(super) fn keep<R: Rebuild>(how: u64, kept: Kept<R>, most: usize) {
     let gone = VALUES.with_borrow_mut(|values| {
         values.now += 1;
         let used = values.now;
-        let mut gone: Vec<Slot> =
-            values.slots.insert(key, Slot { used, kept }).into_iter().collect();
+        let is_wanted = values.slots.get(&key).is_some_and(|slot| slot.is_wanted);
+        let slot = Slot { is_wanted, used, kept };
+        let mut gone: Vec<Slot> = values.slots.insert(key, slot).into_iter().collect();
         if values.slots.len() > most.max(1) {
-            let mut all: Vec<u64> = values.slots.values().map(|slot| slot.used).collect();
+            let worth = |slot: &Slot| (slot.is_wanted, slot.used);
+            let mut all: Vec<(bool, u64)> = values.slots.values().map(worth).collect();
             let half = all.len() / 2;
-            let (_, &mut last, _) = all.select_nth_unstable(half);
-            gone.extend(values.slots.extract_if(|_, slot| slot.used < last).map(|(_, slot)| slot));
+            let (_, &mut least, _) = all.select_nth_unstable(half);
+            let goes = values.slots.extract_if(|_, slot| worth(slot) < least);
+            gone.extend(goes.map(|(_, slot)| slot));
         }
         gone
     });
@@ -90,10 +96,23 @@ pub(super) fn nearest<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept
     }
     VALUES.with_borrow_mut(|values| {
         values.now += 1;
-        slot.used = values.now;
+        (slot.used, slot.is_wanted) = (values.now, true);
         values.slots.insert(key, slot);
     });
     copy
+}
+
+/// The kept value that this very history led to, to be looked at and [kept](keep) again.
+pub(super) fn exactly<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept<R>> {
+    let key = (how, history.key());
+    let slot = VALUES.with_borrow_mut(|values| {
+        let kept = values.slots.get(&key)?.kept.downcast_ref::<Kept<R>>()?;
+        if kept.history != *history {
+            return None;
+        }
+        values.slots.remove(&key)
+    })?;
+    slot.kept.downcast().ok().map(|kept| *kept)
 }
 
 /// Forgets all values that were made like this.

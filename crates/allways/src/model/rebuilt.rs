@@ -14,7 +14,7 @@ use super::aux::Aux;
 use super::erased::Erased;
 use super::event::Event;
 use super::history::{Handled, History};
-use super::kept::{Kept, count_replayed, forget, keep, nearest};
+use super::kept::{Kept, count_replayed, exactly, forget, keep, nearest};
 use super::node::{Chooser, Cx, Effects, Id, Node, Value};
 use super::step::guarded;
 use crate::error::Error;
@@ -336,7 +336,8 @@ impl<R: Rebuild> Rebuilt<R> {
     /// If a handler does not do again what it did the first time. In a check that is an
     /// [`Error::NonDeterministic`].
     pub fn with<T>(&self, f: impl FnOnce(&R) -> T) -> T {
-        let kept = self.rebuilt();
+        // A value that is only looked at need not be copied.
+        let kept = exactly(self.how.number, &self.history).unwrap_or_else(|| self.rebuilt());
         let result = f(&kept.value);
         keep(self.how.number, kept, self.how.keeps);
         result

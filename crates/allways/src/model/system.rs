@@ -277,6 +277,30 @@ impl<N: Node> System<N> {
         self.property(name, PropertyKind::Always, Reads::views(view, holds))
     }
 
+    /// With these properties only, by their names: to see what comes of others than the one that is violated first, or since fewer views take less time. A name that
+    /// no property has is a mistake, which is reported when the system is checked.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # use allways::sample::Cell;
+    /// let system = System::new([Cell(0), Cell(0)])
+    ///     .call(0, 7)
+    ///     .always("equal", view(|c: &Cell| c.0), |cells| cells.iter().all_equal())
+    ///     .always("small", view(|c: &Cell| c.0), |cells| cells.iter().all(|&cell| cell < 9));
+    /// system.clone().only(["small"]).check().assert_holds();
+    /// system.check().assert_violated("equal");
+    /// ```
+    #[must_use]
+    pub fn only<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        let unknown = names.iter().find(|name| self.properties.iter().all(|it| it.name != **name));
+        if let Some(name) = unknown {
+            self.mistake.get_or_insert(format!("there is no property `{name}` to check only"));
+        }
+        self.properties.retain(|property| names.contains(&property.name));
+        self
+    }
+
     /// What must hold in some reachable global state; the outcome has a run to it as witness.
     ///
     /// ```
