@@ -36,6 +36,8 @@ pub struct Means {
     pub fingerprints: bool,
     /// From copies; otherwise from values that were kept, and from the beginning.
     pub checkpoints: bool,
+    /// So many values each thread keeps at most.
+    pub keeps: usize,
 }
 
 /// A node and its bounds.
@@ -59,6 +61,7 @@ impl Bounded {
             let peer = Peer::new(number as u64 + 1, Disk::empty(nodes), mistake);
             Bounded { peer, bounds, checkpoints: means.checkpoints }
         })
+        .keeps(means.keeps)
         .show(|node, f| Fingerprint::of(&node.peer).show(f));
         match means.fingerprints {
             true => rebuilt.fingerprint(|node| Fingerprint::of(&node.peer)),

@@ -6,6 +6,7 @@ use crate::disk::{Disk, Slot};
 use raft::prelude::{Config, Entry, Message, RawNode};
 use raft::{NO_LIMIT, StateRole};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// What is wrong with the deployment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,6 +157,8 @@ fn raw_node(id: u64, disk: Disk) -> RawNode<Disk> {
         max_inflight_msgs: 8,
         ..Config::default()
     };
-    let logger = slog::Logger::root(slog::Discard, slog::o!());
-    RawNode::new(&config, disk, &logger).expect("raft starts with what it had stored")
+    // Made once: copies of nodes are made often.
+    static LOGGER: LazyLock<slog::Logger> =
+        LazyLock::new(|| slog::Logger::root(slog::Discard, slog::o!()));
+    RawNode::new(&config, disk, &LOGGER).expect("raft starts with what it had stored")
 }

@@ -93,6 +93,11 @@ pub static RAFT: Entry = Entry::new(
             about: "whether states are rebuilt from copies",
             kind: Kind::Word(&["on", "off"]),
         },
+        Parameter {
+            name: "keeps",
+            about: "how many values of nodes each thread keeps to rebuild states from",
+            kind: Kind::Number { default: 8192, min: 1, max: 1 << 20 },
+        },
     ],
     &[
         Bug {
@@ -103,7 +108,7 @@ pub static RAFT: Entry = Entry::new(
         Bug {
             name: UNSTORED_COMMIT,
             about: "entries are applied, but not how far they are committed is stored",
-            defaults: &[("terms", "1"), ("proposals", "0"), ("crashes", "1")],
+            defaults: &[("nodes", "1"), ("terms", "1"), ("proposals", "0"), ("crashes", "1")],
         },
         Bug {
             name: UNSYNCED_ENTRIES,
@@ -143,6 +148,7 @@ fn setup(set: &Parameters) -> Result<Setup, Error> {
         means: Means {
             fingerprints: set.word("identity") == "fingerprint",
             checkpoints: set.word("checkpoints") == "on",
+            keeps: set.number("keeps"),
         },
     })
 }
