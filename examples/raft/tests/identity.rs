@@ -53,7 +53,7 @@ fn one_node_with_crashes() {
 
 #[test]
 fn two_nodes_that_propose() {
-    same_by_all_means(setup(2, 1, 1));
+    same_by_all_means(Setup { network: Network::ordered(), ..setup(2, 1, 2) });
 }
 
 #[test]
@@ -82,7 +82,8 @@ fn broken_deployments_too() {
 #[test]
 fn executing_steps_from_other_histories_does_not_refute_the_fingerprint() {
     let options = Options { verify_aux: true, ..Options::default() };
-    for setup in [Setup { crashes: 1, ..setup(2, 2, 0) }, setup(3, 1, 0)] {
+    let ordered = Setup { network: Network::ordered(), ..setup(3, 1, 1) };
+    for setup in [Setup { crashes: 1, ..setup(2, 2, 1) }, setup(3, 1, 0), ordered] {
         assert_eq!(setup.system().try_check(&options).unwrap().verdict, Verdict::Holds);
     }
 }
