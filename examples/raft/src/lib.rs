@@ -1,9 +1,10 @@
 //! TiKV's `raft`, unmodified as it comes from crates.io, in a deployment that is checked every way it can run.
 //!
 //! [`peer`] and [`disk`] are the deployment: raft with its storage, and the loop around it. [`node`] makes a node of
-//! it that Allways can check, [`wire`] its messages. [`fingerprint`] tells states apart, [`properties`] says what must hold, and
+//! it that Allways can check, [`wire`] is how its messages are told apart. [`fingerprint`] tells states apart, [`properties`] says what must hold, and
 //! [`system`] what can be set on the command line.
 
+mod copy;
 pub mod disk;
 pub mod fingerprint;
 pub mod node;

@@ -28,7 +28,7 @@ pub struct Peer {
     pub led: BTreeSet<u64>,
     /// How often it has sent heartbeats.
     pub heartbeats: usize,
-    mistake: Option<Mistake>,
+    pub(crate) mistake: Option<Mistake>,
 }
 
 impl Peer {
@@ -110,41 +110,10 @@ impl Peer {
         }
         Peer { raft: raw_node(id, disk), ..self }
     }
-
-    /// The same once more: what raft has in memory is copied field by field, as far as it is no function of the rest.
-    ///
-    /// This needs that raft has nothing left to be done, as is the case after each event. What cannot be copied, since it
-    /// is private, is then the same in all nodes, or is never read: clocks do not tick, the election timeout is fixed, and the size of what is uncommitted has no limit.
-    pub fn copy(&self) -> Self {
-        let from = &self.raft.raft;
-        assert!(!self.raft.has_ready(), "there is work left");
-        // Raft wants to find on the disk what it had in memory, even if a mistake kept it from being there.
-        let mut disk = self.disk().clone();
-        disk.store(&from.hard_state());
-        let mut raft = raw_node(from.id, disk);
-        let to = &mut raft.raft;
-        (to.state, to.leader_id) = (from.state, from.leader_id);
-        (to.lead_transferee, to.pending_conf_index) =
-            (from.lead_transferee, from.pending_conf_index);
-        (to.election_elapsed, to.priority) = (from.election_elapsed, from.priority);
-        to.pending_request_snapshot = from.pending_request_snapshot;
-        to.read_only = from.read_only.clone();
-        to.raft_log.persisted = from.raft_log.persisted;
-        *to.mut_prs() = from.prs().clone();
-        // One round without anything in it, so that raft takes note of what it is.
-        while raft.has_ready() {
-            let mut ready = raft.ready();
-            assert!(ready.take_messages().is_empty() && ready.take_persisted_messages().is_empty());
-            let mut light = raft.advance(ready);
-            assert!(light.take_messages().is_empty() && light.take_committed_entries().is_empty());
-        }
-        *raft.mut_store() = self.disk().clone();
-        Peer { raft, led: self.led.clone(), ..*self }
-    }
 }
 
 /// Raft as it starts with what is on this disk.
-fn raw_node(id: u64, disk: Disk) -> RawNode<Disk> {
+pub(crate) fn raw_node(id: u64, disk: Disk) -> RawNode<Disk> {
     let config = Config {
         id,
         applied: disk.log.applied.len() as u64,

@@ -1,8 +1,8 @@
 //! Every broken deployment is found out, by the property that it breaks, and the run shows it again.
 
 use allways::prelude::*;
-use allways::{Cause, Checkable, Replayed, SavedRun};
-use check_raft::RAFT;
+use allways::{Cause, Checkable, Rebuilt, Replayed, SavedRun};
+use check_raft::{Bounded, Bounds, Means, Mistake, RAFT, Setup};
 
 fn build(set: &[(&str, &str)]) -> Box<dyn Checkable> {
     RAFT.build(set).unwrap()
@@ -30,6 +30,23 @@ fn a_forgotten_vote_is_found_without_the_network_too() {
     let options = Options { engine: Engine::Lmc, ..Options::default() };
     let system = build(&[("bug", "forgets-vote")]);
     system.check_with(&options).unwrap().assert_violated("one leader a term");
+}
+
+#[test]
+fn two_leaders_in_one_term_make_nodes_apply_different_things() {
+    let setup = Setup {
+        nodes: 3,
+        bounds: Bounds { terms: 1, proposals: 1, heartbeats: 0 },
+        crashes: 1,
+        network: Network::ordered(),
+        mistake: Some(Mistake::ForgetsVote),
+        means: Means { fingerprints: true, checkpoints: true, keeps: 1024 },
+    };
+    let applied = |node: &Rebuilt<Bounded>| node.with(|node| node.peer.disk().log.applied.clone());
+    let system = setup.nodes().always("agree", view(applied), |all| {
+        all.iter().all(|a| all.iter().all(|b| a.iter().zip(b).all(|(a, b)| a == b)))
+    });
+    system.check().assert_violated("agree");
 }
 
 #[test]
