@@ -1,7 +1,7 @@
 //! A server: the crate with a wrapper around it that hands it events and sends what it wants sent. This is all that a check needs.
 
 use crate::disk::{Disk, Value};
-use crate::fingerprint::Since;
+use crate::fingerprint::{Before, Since};
 use crate::version::{entries, outgoing};
 use allways::{Cx, Encoded, Id, Rebuild, Rebuilt};
 use omnipaxos::ballot_leader_election::Ballot;
@@ -146,17 +146,17 @@ impl Rebuild for Server {
     }
 
     fn on_message(&mut self, from: Id, msg: Msg, cx: &mut Cx<'_, Rebuilt<Self>>) {
-        let promised = self.omni.get_promise();
+        let before = Before::of(self);
         match msg {
             Msg::Reconnected => {
                 self.omni.reconnected(pid(from));
                 let sent = self.send(cx);
-                self.since.reconnected(promised, &sent);
+                self.since.reconnected(before, &sent);
             }
             Msg::Paxos(message) => {
                 self.omni.handle_incoming(Message::SequencePaxos((*message).clone()));
                 let sent = self.send(cx);
-                self.since.received(promised, &message, &sent, &self.disk);
+                self.since.received(before, &message, &sent, &self.disk);
             }
         }
     }

@@ -140,14 +140,6 @@ impl Plan {
     }
 }
 
-/// Random systems in which nobody is told that a partition has healed.
-pub fn plan_untold(plan: impl Strategy<Value = Plan>) -> impl Strategy<Value = Plan> {
-    plan.prop_map(|mut plan| {
-        plan.faults.greeting = None;
-        plan
-    })
-}
-
 /// Random systems.
 pub fn plan() -> impl Strategy<Value = Plan> {
     plan_of(1..=3)
