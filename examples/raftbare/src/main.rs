@@ -1,0 +1,93 @@
+//! The commands of `allways` for deployments of `raftbare` and `noraft`:
+//!
+//! ```text
+//! cargo run --release -p check-raftbare -- check --save out
+//! cargo run --release -p check-raftbare -- replay out/run.json
+//! cargo run --release -p check-raftbare -- check --set version=noraft-0.5.1
+//! cargo run --release -p check-raftbare -- check --set bug=forgets-vote
+//! ```
+
+use allways::Network;
+use allways_cli::{Bug, Entry, Kind, Parameter};
+use check_raftbare::{Broken, Deployment, Version};
+
+static SYSTEMS: &[Entry] = &[Entry::new(
+    "raftbare",
+    "replicas of the Raft library raftbare, as published, or of noraft, its later name",
+    &[
+        Parameter {
+            name: "version",
+            about: "which release",
+            kind: Kind::Word(&["raftbare-0.2.2", "noraft-0.4.0", "noraft-0.5.1"]),
+        },
+        Parameter {
+            name: "nodes",
+            about: "how many replicas",
+            kind: Kind::Number { default: 3, min: 1, max: 5 },
+        },
+        Parameter {
+            name: "timeouts",
+            about: "how often the election timeout passes at each replica",
+            kind: Kind::Number { default: 2, min: 1, max: 9 },
+        },
+        Parameter {
+            name: "proposals",
+            about: "how often each replica is asked to propose a command",
+            kind: Kind::Number { default: 0, min: 0, max: 9 },
+        },
+        Parameter {
+            name: "crashes",
+            about: "how many crashes there are; what crashed may restart",
+            kind: Kind::Number { default: 0, min: 0, max: 9 },
+        },
+        Parameter {
+            name: "network",
+            about: "unordered loses and reorders, duplicating repeats as well, ordered is first in, first out",
+            kind: Kind::Word(&["unordered", "duplicating", "ordered"]),
+        },
+        Parameter {
+            name: "drops",
+            about: "how many messages get lost on an ordered network",
+            kind: Kind::Number { default: 0, min: 0, max: 9 },
+        },
+    ],
+    &[
+        Bug {
+            name: "forgets-vote",
+            about: "the deployment does not write votes to the disk",
+            defaults: &[("version", "noraft-0.5.1"), ("timeouts", "1"), ("crashes", "1")],
+        },
+        Bug {
+            name: "forgets-log",
+            about: "the deployment does not write entries to the disk",
+            defaults: &[("version", "noraft-0.5.1"), ("timeouts", "2"), ("crashes", "1")],
+        },
+    ],
+    |set| {
+        let deployment = Deployment {
+            version: match set.word("version") {
+                "noraft-0.4.0" => Version::Noraft04,
+                "noraft-0.5.1" => Version::Noraft05,
+                _ => Version::Raftbare,
+            },
+            nodes: set.number("nodes"),
+            timeouts: set.number("timeouts") as u32,
+            proposals: set.number("proposals"),
+            crashes: set.number("crashes") as u8,
+            network: match set.word("network") {
+                "duplicating" => Network::duplicating(),
+                "ordered" => Network::ordered().drops(set.number("drops") as u8),
+                _ => Network::unordered(),
+            },
+            broken: set.bug().map(|bug| match bug {
+                "forgets-vote" => Broken::ForgetsVote,
+                _ => Broken::ForgetsLog,
+            }),
+        };
+        Ok(deployment.checkable())
+    },
+)];
+
+fn main() -> std::process::ExitCode {
+    allways_cli::main(SYSTEMS)
+}
