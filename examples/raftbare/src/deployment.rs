@@ -16,7 +16,9 @@ pub struct Deployment {
     pub nodes: usize,
     /// How often the election timeout passes at each, at most.
     pub timeouts: u32,
-    /// How often each is asked to propose a command.
+    /// How often more it may pass at the first. Replicas are alike, so this is any one of them.
+    pub more_timeouts: u32,
+    /// How many commands replicas are asked to propose: the first replica, the second, and so on.
     pub proposals: usize,
     /// How many crashes there are at most, of any replicas. What has crashed may restart.
     pub crashes: u8,
@@ -24,6 +26,34 @@ pub struct Deployment {
     pub network: Network,
     /// What the deployment gets wrong.
     pub broken: Option<Broken>,
+    /// What must hold.
+    pub required: Required,
+}
+
+/// What must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Required {
+    /// All of Raft's properties. They fail before the application notices anything.
+    All,
+    /// Only what the application notices: that committed entries agree, and stay.
+    Agreement,
+}
+
+impl Default for Deployment {
+    /// The smallest that shows what is wrong with raftbare 0.2.2.
+    fn default() -> Self {
+        Deployment {
+            version: Version::Raftbare,
+            nodes: 3,
+            timeouts: 1,
+            more_timeouts: 1,
+            proposals: 0,
+            crashes: 0,
+            network: Network::ordered(),
+            broken: None,
+            required: Required::All,
+        }
+    }
 }
 
 /// A library under test.
@@ -49,27 +79,30 @@ impl Deployment {
 
     /// The system of these replicas, whose library is `R` whatever `version` says.
     pub fn system<R: Raft>(&self) -> System<Replica<R>> {
-        let replicas = (0..self.nodes).map(|id| Replica::new(id, self.nodes, self.broken));
+        let replicas = (0..self.nodes).map(|id| {
+            let more = if id == 0 { self.more_timeouts } else { 0 };
+            Replica::new(id, self.nodes, self.timeouts + more, self.broken)
+        });
         let mut system = System::new(replicas)
             .network(self.network)
             .faults(Faults::none().crashes(self.crashes).restarts())
-            .timers(self.timeouts)
             .sometimes("an entry is committed", view(|n: &Replica<R>| n.told.len()), |told| {
                 told.iter().any(|&entries| entries > 0)
             });
         // Others than the leader hear of it with the next message that it sends.
-        if self.timeouts > 1 || self.proposals > 0 {
+        if self.timeouts + self.more_timeouts > 1 || self.proposals > 0 {
             system = system.sometimes(
                 "an entry is committed by all",
                 view(|n: &Replica<R>| n.told.len()),
                 |told| told.iter().all(|&entries| entries > 0),
             );
         }
-        for node in 0..self.nodes {
-            for _ in 0..self.proposals {
-                system = system.call(node, Propose);
-            }
+        for proposal in 0..self.proposals {
+            system = system.call(proposal % self.nodes, Propose);
         }
-        properties::required(system)
+        match self.required {
+            Required::All => properties::agreement(properties::of_raft(system)),
+            Required::Agreement => properties::agreement(system),
+        }
     }
 }

@@ -8,5 +8,5 @@ pub mod raft;
 pub mod replica;
 mod versions;
 
-pub use deployment::{Deployment, Version};
+pub use deployment::{Deployment, Required, Version};
 pub use disk::Broken;

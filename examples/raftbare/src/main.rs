@@ -9,7 +9,7 @@
 
 use allways::Network;
 use allways_cli::{Bug, Entry, Kind, Parameter};
-use check_raftbare::{Broken, Deployment, Version};
+use check_raftbare::{Broken, Deployment, Required, Version};
 
 static SYSTEMS: &[Entry] = &[Entry::new(
     "raftbare",
@@ -28,11 +28,16 @@ static SYSTEMS: &[Entry] = &[Entry::new(
         Parameter {
             name: "timeouts",
             about: "how often the election timeout passes at each replica",
-            kind: Kind::Number { default: 2, min: 1, max: 9 },
+            kind: Kind::Number { default: 1, min: 0, max: 9 },
+        },
+        Parameter {
+            name: "more-timeouts",
+            about: "how often more it passes at the first replica",
+            kind: Kind::Number { default: 1, min: 0, max: 9 },
         },
         Parameter {
             name: "proposals",
-            about: "how often each replica is asked to propose a command",
+            about: "how many replicas are asked to propose a command, from the first on",
             kind: Kind::Number { default: 0, min: 0, max: 9 },
         },
         Parameter {
@@ -42,25 +47,30 @@ static SYSTEMS: &[Entry] = &[Entry::new(
         },
         Parameter {
             name: "network",
-            about: "unordered loses and reorders, duplicating repeats as well, ordered is first in, first out",
-            kind: Kind::Word(&["unordered", "duplicating", "ordered"]),
+            about: "ordered: first in, first out; unordered: any order, and loss; duplicating: any number of times, too",
+            kind: Kind::Word(&["ordered", "unordered", "duplicating"]),
         },
         Parameter {
             name: "drops",
             about: "how many messages get lost on an ordered network",
             kind: Kind::Number { default: 0, min: 0, max: 9 },
         },
+        Parameter {
+            name: "required",
+            about: "all of Raft's properties, or only that committed entries agree and stay",
+            kind: Kind::Word(&["all", "agreement"]),
+        },
     ],
     &[
         Bug {
             name: "forgets-vote",
             about: "the deployment does not write votes to the disk",
-            defaults: &[("version", "noraft-0.5.1"), ("timeouts", "1"), ("crashes", "1")],
+            defaults: &[("version", "noraft-0.5.1"), ("more-timeouts", "0"), ("crashes", "1")],
         },
         Bug {
             name: "forgets-log",
             about: "the deployment does not write entries to the disk",
-            defaults: &[("version", "noraft-0.5.1"), ("timeouts", "2"), ("crashes", "1")],
+            defaults: &[("version", "noraft-0.5.1"), ("crashes", "1")],
         },
     ],
     |set| {
@@ -72,17 +82,22 @@ static SYSTEMS: &[Entry] = &[Entry::new(
             },
             nodes: set.number("nodes"),
             timeouts: set.number("timeouts") as u32,
+            more_timeouts: set.number("more-timeouts") as u32,
             proposals: set.number("proposals"),
             crashes: set.number("crashes") as u8,
             network: match set.word("network") {
+                "unordered" => Network::unordered(),
                 "duplicating" => Network::duplicating(),
-                "ordered" => Network::ordered().drops(set.number("drops") as u8),
-                _ => Network::unordered(),
+                _ => Network::ordered().drops(set.number("drops") as u8),
             },
             broken: set.bug().map(|bug| match bug {
                 "forgets-vote" => Broken::ForgetsVote,
                 _ => Broken::ForgetsLog,
             }),
+            required: match set.word("required") {
+                "agreement" => Required::Agreement,
+                _ => Required::All,
+            },
         };
         Ok(deployment.checkable())
     },

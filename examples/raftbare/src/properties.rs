@@ -5,14 +5,23 @@ use crate::raft::{Raft, Role};
 use crate::replica::Replica;
 use allways::prelude::*;
 
-/// Adds all of the properties to a system.
-pub fn required<R: Raft>(system: System<Replica<R>>) -> System<Replica<R>> {
+/// What Raft relies on: one leader a term, logs that match, leaders that have what is committed.
+pub fn of_raft<R: Raft>(system: System<Replica<R>>) -> System<Replica<R>> {
     system
-        .always("one leader a term", view(leads), |terms| all_differ(terms))
-        .always("logs match", view(|n: &Replica<R>| n.raft.log()), |logs| pairs(logs, logs_match))
+        .always("one leader a term", view(leads), |terms| {
+            pairs(terms, |a, b| a.is_none() || a != b)
+        })
+        .always("logs match", view(|n: &Replica<R>| n.raft.log()), |logs| {
+            pairs(logs, |a, b| logs_match(a, b))
+        })
         .always("leaders have what is committed", view(claim), |claims| pairs(claims, complete))
+}
+
+/// What the application relies on: what one replica has told it of, all others will, and for ever.
+pub fn agreement<R: Raft>(system: System<Replica<R>>) -> System<Replica<R>> {
+    system
         .always("committed entries agree", view(|n: &Replica<R>| n.told.clone()), |told| {
-            pairs(told, |a, b| is_prefix(a, b) || is_prefix(b, a))
+            pairs(told, |a, b| a.starts_with(b) || b.starts_with(a))
         })
         .always("committed stays committed", view(|n: &Replica<R>| n.contradicted), |bad| {
             !bad.contains(&true)
@@ -46,27 +55,39 @@ fn claim<R: Raft>(replica: &Replica<R>) -> Claim {
 /// leader of that term or a later one has it.
 fn complete(a: &Claim, b: &Claim) -> bool {
     let has = |leader: &Claim, other: &Claim| match &leader.log {
-        Some(log) if leader.term >= other.term => is_prefix(&other.told, log),
+        Some(log) if leader.term >= other.term => log.starts_with(&other.told),
         _ => true,
     };
     has(a, b) && has(b, a)
 }
 
 /// Two logs that have the same entry have the same entries before it.
-fn logs_match(a: &Vec<u64>, b: &Vec<u64>) -> bool {
+fn logs_match(a: &[u64], b: &[u64]) -> bool {
     let same = a.iter().zip(b).rposition(|(a, b)| a == b);
     same.is_none_or(|last| a[..last] == b[..last])
-}
-
-fn is_prefix(short: &[u64], long: &[u64]) -> bool {
-    long.starts_with(short)
-}
-
-fn all_differ(terms: &[Option<u64>]) -> bool {
-    pairs(terms, |a, b| a.is_none() || a != b)
 }
 
 /// Whether this holds of any two.
 fn pairs<T>(items: &[T], holds: impl Fn(&T, &T) -> bool) -> bool {
     items.iter().enumerate().all(|(at, a)| items[..at].iter().all(|b| holds(a, b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_match_up_to_the_last_entry_that_they_share() {
+        assert!(logs_match(&[1, 2], &[1, 3]));
+        assert!(logs_match(&[1, 2, 4], &[1, 2]));
+        assert!(!logs_match(&[1, 3], &[2, 3]));
+    }
+
+    #[test]
+    fn only_leaders_of_later_terms_need_what_is_committed() {
+        let leader = |term| Claim { told: Vec::new(), term: Some(term), log: Some(vec![1, term]) };
+        let told = Claim { told: vec![2], term: Some(2), log: None };
+        assert!(complete(&leader(1), &told));
+        assert!(!complete(&leader(2), &told) && !complete(&told, &leader(3)));
+    }
 }

@@ -17,6 +17,8 @@ pub struct Replica<R: Raft> {
     printed: String,
     disk: Disk,
     broken: Option<Broken>,
+    /// How often its timeout may still pass: what bounds the check.
+    timeouts: u32,
     /// The terms of the committed entries that the application has been told of. It does not
     /// forget: this survives crashes, although the library does not ask for it.
     pub told: Vec<u64>,
@@ -37,12 +39,13 @@ pub struct Timeout;
 pub struct Packet<M>(M);
 
 impl<R: Raft> Replica<R> {
-    /// A replica that has never run, one of so many.
-    pub fn new(id: usize, nodes: usize, broken: Option<Broken>) -> Self {
+    /// A replica that has never run, one of so many, whose timeout passes so often at most.
+    pub fn new(id: usize, nodes: usize, timeouts: u32, broken: Option<Broken>) -> Self {
         let disk = Disk::blank(nodes);
         let raft = R::restart(id, &disk);
         let printed = format!("{raft:?}");
-        Replica { id, raft, printed, disk, broken, told: Vec::new(), contradicted: false }
+        let told = Vec::new();
+        Replica { id, raft, printed, disk, broken, timeouts, told, contradicted: false }
     }
 
     /// Lets the node do something, then does what it asks for.
@@ -53,7 +56,7 @@ impl<R: Raft> Replica<R> {
         for (to, message) in actions.sends {
             cx.send(to, Packet(message));
         }
-        if actions.sets_timer {
+        if actions.sets_timer && self.timeouts > 0 {
             cx.set_timer(Timeout);
         }
         self.tell(before);
@@ -73,8 +76,8 @@ impl<R: Raft> Replica<R> {
     }
 
     /// All that tells one state from another.
-    fn identity(&self) -> (&str, &Disk, &[u64], bool) {
-        (&self.printed, &self.disk, &self.told, self.contradicted)
+    fn identity(&self) -> (&str, &Disk, u32, &[u64], bool) {
+        (&self.printed, &self.disk, self.timeouts, &self.told, self.contradicted)
     }
 }
 
@@ -93,6 +96,7 @@ impl<R: Raft> Node for Replica<R> {
     }
 
     fn on_timer(&mut self, Timeout: Timeout, cx: &mut Cx<'_, Self>) {
+        self.timeouts -= 1;
         self.step(cx, R::timeout);
     }
 
@@ -126,7 +130,7 @@ impl<R: Raft> Debug for Replica<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Replica { raft, .. } = self;
         let (role, term, log) = (raft.role(), raft.term(), raft.log());
-        write!(f, "{role:?} of term {term}, log {log:?}, {} committed", raft.committed())
+        write!(f, "{role:?} t{term} log {log:?} commit {}", raft.committed())
     }
 }
 

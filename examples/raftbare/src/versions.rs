@@ -108,8 +108,8 @@ macro_rules! version {
                         let after = position(&entries.prev_position());
                         let new = entries.iter_with_positions().map(|(at, _)| position(&at));
                         let new: Vec<String> = new.collect();
-                        let commit = commit_index.get();
-                        write!(f, "Append t{term} after {after} {new:?} commit {commit}")
+                        let (new, commit) = (new.join(" "), commit_index.get());
+                        write!(f, "Append t{term} after {after} [{new}] commit {commit}")
                     }
                     Message::AppendEntriesReply { last_position, .. } => {
                         write!(f, "Appended t{term} last {}", position(last_position))
