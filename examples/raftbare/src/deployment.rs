@@ -63,7 +63,7 @@ pub enum Version {
     Raftbare,
     /// noraft 0.4.0, the last before the repair.
     Noraft04,
-    /// noraft 0.5.1, repaired.
+    /// noraft 0.5.0, repaired: in what handles events, one line has changed.
     Noraft05,
 }
 

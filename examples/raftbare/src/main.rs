@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p check-raftbare -- check --save out
 //! cargo run --release -p check-raftbare -- replay out/run.json
-//! cargo run --release -p check-raftbare -- check --set version=noraft-0.5.1
+//! cargo run --release -p check-raftbare -- check --set version=noraft-0.5.0
 //! cargo run --release -p check-raftbare -- check --set bug=forgets-vote
 //! ```
 
@@ -18,7 +18,7 @@ static SYSTEMS: &[Entry] = &[Entry::new(
         Parameter {
             name: "version",
             about: "which release",
-            kind: Kind::Word(&["raftbare-0.2.2", "noraft-0.4.0", "noraft-0.5.1"]),
+            kind: Kind::Word(&["raftbare-0.2.2", "noraft-0.4.0", "noraft-0.5.0"]),
         },
         Parameter {
             name: "nodes",
@@ -65,19 +65,19 @@ static SYSTEMS: &[Entry] = &[Entry::new(
         Bug {
             name: "forgets-vote",
             about: "the deployment does not write votes to the disk",
-            defaults: &[("version", "noraft-0.5.1"), ("more-timeouts", "0"), ("crashes", "1")],
+            defaults: &[("version", "noraft-0.5.0"), ("more-timeouts", "0"), ("crashes", "1")],
         },
         Bug {
             name: "forgets-log",
             about: "the deployment does not write entries to the disk",
-            defaults: &[("version", "noraft-0.5.1"), ("crashes", "1")],
+            defaults: &[("version", "noraft-0.5.0"), ("crashes", "1")],
         },
     ],
     |set| {
         let deployment = Deployment {
             version: match set.word("version") {
                 "noraft-0.4.0" => Version::Noraft04,
-                "noraft-0.5.1" => Version::Noraft05,
+                "noraft-0.5.0" => Version::Noraft05,
                 _ => Version::Raftbare,
             },
             nodes: set.number("nodes"),

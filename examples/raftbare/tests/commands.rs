@@ -17,19 +17,34 @@ fn check_raftbare(args: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
+/// Where what is found is saved.
+fn directory(name: &str) -> String {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).to_str().unwrap().to_owned()
+}
+
 #[test]
-fn what_is_found_is_saved_and_replayed_and_repaired() {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-raftbare");
-    let directory = directory.to_str().unwrap();
-    let (code, out, err) = check_raftbare(&["check", "--save", directory]);
+fn what_is_found_is_minimal_and_saved_and_replayed() {
+    let directory = directory("raftbare-0.2.2");
+    let (code, out, err) = check_raftbare(&["check", "--save", &directory]);
     assert_eq!((code, err.as_str()), (1, ""));
     assert!(out.contains("violated: always `leaders have what is committed`"), "{out}");
     assert!(out.contains("no run is shorter"), "{out}");
-    let run = format!("{directory}/run.json");
-    assert_eq!(check_raftbare(&["replay", &run]).0, 1);
-    let (_, out, _) = check_raftbare(&["replay", &run, "--set", "version=noraft-0.5.1", "--json"]);
+    let (code, out, _) = check_raftbare(&["replay", &format!("{directory}/run.json"), "--json"]);
     let replayed: Value = serde_json::from_str(&out).unwrap();
-    assert_ne!(replayed["verdict"], "still violates");
+    assert_eq!((code, replayed["verdict"].as_str()), (1, Some("still violates")));
+}
+
+/// Not a run of raftbare: noraft leaves it as early as 0.4.0, where a leader heeds requests for
+/// votes that raftbare ignores. In what handles events, 0.5.0 differs from 0.4.0 by one line.
+#[test]
+fn a_run_before_the_repair_no_longer_applies_after_it() {
+    let directory = directory("noraft-0.4.0");
+    let before = ["check", "--set", "version=noraft-0.4.0", "--save", &directory];
+    assert_eq!(check_raftbare(&before).0, 1);
+    let run = format!("{directory}/run.json");
+    let (_, out, _) = check_raftbare(&["replay", &run, "--set", "version=noraft-0.5.0", "--json"]);
+    let replayed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(replayed["verdict"], "no longer applies");
 }
 
 #[test]
@@ -45,7 +60,7 @@ fn what_its_deployments_get_wrong_is_found() {
 
 #[test]
 fn parameters_reach_the_deployment() {
-    let settings = "version=noraft-0.5.1,nodes=2,network=unordered,proposals=1,crashes=1";
+    let settings = "version=noraft-0.5.0,nodes=2,network=unordered,proposals=1,crashes=1";
     let (code, out, err) = check_raftbare(&["check", "--set", settings, "--json"]);
     let outcome: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, outcome["complete"].as_bool()), (0, Some(true)), "{out}{err}");

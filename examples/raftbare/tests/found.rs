@@ -27,7 +27,7 @@ fn noraft_0_5_holds_with_a_timeout_for_each() {
     let deployment = Deployment { more_timeouts: 0, ..Deployment::default() };
     let outcome = check::<noraft_0_5::Node>(&deployment);
     assert!(outcome.assert_holds().complete);
-    assert_eq!(outcome.statistics.unique_states, Some(177_293));
+    assert_eq!(outcome.statistics.unique_states, Some(175_184));
 }
 
 /// Some 20 seconds without `--release`.
@@ -36,7 +36,7 @@ fn noraft_0_5_holds_with_a_timeout_for_each() {
 fn noraft_0_5_holds_where_the_others_do_not() {
     let outcome = check::<noraft_0_5::Node>(&Deployment::default());
     assert!(outcome.assert_holds().complete);
-    assert_eq!(outcome.statistics.unique_states, Some(3_603_005));
+    assert_eq!(outcome.statistics.unique_states, Some(3_538_844));
 }
 
 #[test]
