@@ -21,4 +21,7 @@ fn main() -> std::process::ExitCode {
 }
 
 #[cfg(test)]
+#[path = "../../omnipaxos/src/identity_tests.rs"]
+mod identity_tests;
+#[cfg(test)]
 mod tests;

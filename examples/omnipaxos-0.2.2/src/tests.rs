@@ -1,4 +1,4 @@
-use crate::system::ENTRY;
+use crate::system::{AGREEMENT, ENTRY, KEEPING};
 use allways::{Engine, Options};
 
 #[test]
@@ -6,7 +6,7 @@ fn what_was_decided_is_taken_back() {
     let set = [("elections", "1"), ("proposals", "1"), ("cuts", "0")];
     let options = Options { engine: Engine::Global, ..Options::default() };
     let outcome = ENTRY.build(&set).unwrap().check_with(&options).unwrap();
-    let violation = outcome.assert_violated("nobody takes back what it has decided");
+    let violation = outcome.assert_violated(KEEPING);
     assert_eq!(violation.run.events.len(), 13);
 }
 
@@ -18,16 +18,16 @@ fn decided_logs_part() {
     let exit = allways_cli::run(&[ENTRY], ["check-omnipaxos", "replay", run], &mut out, &mut err);
     let out = String::from_utf8(out).unwrap();
     assert_eq!(exit, allways_cli::Exit::Violated, "{out}");
-    assert!(out.contains("decided prefixes agree"), "{out}");
+    assert!(out.contains(AGREEMENT), "{out}");
 }
 
 /// Too many states without optimisation.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "too slow unless optimised")]
 fn decided_logs_part_and_this_is_found() {
-    let set = [("property", "agreement"), ("cuts", "1")];
+    let system = ENTRY.build(&[("cuts", "1")]).unwrap().only(&[AGREEMENT.to_owned()]).unwrap();
     let options = Options { engine: Engine::Global, ..Options::default() };
-    let outcome = ENTRY.build(&set).unwrap().check_with(&options).unwrap();
-    let violation = outcome.assert_violated("decided prefixes agree");
+    let outcome = system.check_with(&options).unwrap();
+    let violation = outcome.assert_violated(AGREEMENT);
     assert_eq!(violation.run.events.len(), 15);
 }

@@ -15,4 +15,6 @@ fn main() -> std::process::ExitCode {
 }
 
 #[cfg(test)]
+mod identity_tests;
+#[cfg(test)]
 mod tests;

@@ -11,6 +11,10 @@ use std::fmt;
 /// As many servers as the crate is about.
 const NODES: usize = 3;
 
+/// What must hold of all servers together, and of each by itself.
+pub const AGREEMENT: &str = "decided prefixes agree";
+pub const KEEPING: &str = "nobody takes back what it has decided";
+
 /// The system on the command line.
 pub const ENTRY: Entry = Entry::new(
     "omnipaxos",
@@ -35,11 +39,6 @@ pub const ENTRY: Entry = Entry::new(
             name: "cuts",
             about: "how many links fail, and are there again",
             kind: Kind::Number { default: 1, min: 0, max: 9 },
-        },
-        Parameter {
-            name: "property",
-            about: "which of what must hold is looked at",
-            kind: Kind::Word(&["all", "agreement", "keeping"]),
         },
         Parameter {
             name: "identity",
@@ -79,21 +78,17 @@ fn system(set: &Parameters) -> System<Rebuilt<Server>> {
         .network(Network::ordered())
         .faults(links.partitions(set.number("cuts") as u8))
         .reconnect(Msg::Reconnected)
-        .timers(set.number("elections") as u32);
-    if set.word("property") != "keeping" {
-        system = system.always("decided prefixes agree", decided(), |decided| {
+        .timers(set.number("elections") as u32)
+        .always(AGREEMENT, decided(), |decided| {
             decided.iter().all(|one| {
                 decided.iter().all(|other| one.starts_with(other) || other.starts_with(one))
             })
-        });
-    }
-    if set.word("property") != "agreement" {
-        system = system.always(
-            "nobody takes back what it has decided",
+        })
+        .always(
+            KEEPING,
             view(|server: &Rebuilt<Server>| server.with(|server| server.takes_back)),
             |takes_back| !takes_back.contains(&true),
         );
-    }
     for node in 0..set.number("proposals") {
         system = system.call(node, Call::Append(7 + node as u32));
     }

@@ -710,6 +710,9 @@ impl<N: Node> System<N> {
         let (Some(greeting), Some(cut)) = (&self.greeting, self.faults.cuts.get(cut)) else {
             return Vec::new();
         };
+        if self.faults.partitions == 0 {
+            return Vec::new();
+        }
         let nodes = self.nodes.len();
         let pairs = (0..nodes * nodes).map(|pair| (pair / nodes, pair % nodes));
         let parted = pairs.filter(|&(from, to)| cut.parts(from, to));
