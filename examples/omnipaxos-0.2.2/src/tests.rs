@@ -3,7 +3,7 @@ use allways::{Engine, Options};
 
 #[test]
 fn what_was_decided_is_taken_back() {
-    let set = [("elections", "1"), ("proposals", "1"), ("cuts", "0")];
+    let set = [("proposals", "1"), ("cuts", "0")];
     let options = Options { engine: Engine::Global, ..Options::default() };
     let outcome = ENTRY.build(&set).unwrap().check_with(&options).unwrap();
     let violation = outcome.assert_violated(KEEPING);
@@ -25,7 +25,7 @@ fn decided_logs_part() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "too slow unless optimised")]
 fn decided_logs_part_and_this_is_found() {
-    let system = ENTRY.build(&[("cuts", "1")]).unwrap().only(&[AGREEMENT.to_owned()]).unwrap();
+    let system = ENTRY.build(&[("elections", "2")]).unwrap().only(&[AGREEMENT.to_owned()]).unwrap();
     let options = Options { engine: Engine::Global, ..Options::default() };
     let outcome = system.check_with(&options).unwrap();
     let violation = outcome.assert_violated(AGREEMENT);

@@ -28,7 +28,7 @@ pub const ENTRY: Entry = Entry::new(
         Parameter {
             name: "elections",
             about: "how often each of those does at most",
-            kind: Kind::Number { default: 2, min: 1, max: 5 },
+            kind: Kind::Number { default: 1, min: 1, max: 5 },
         },
         Parameter {
             name: "proposals",
