@@ -10,6 +10,9 @@ use omnipaxos::storage::{NoSnapshot, StopSign, Storage, StorageResult};
 /// What is checked.
 pub const ABOUT: &str = "three servers of the crate omnipaxos 0.2.2, as it shipped, on FIFO links";
 
+/// What counts entries of the log.
+pub type Index = u64;
+
 impl Storage<Value> for Disk {
     fn append_entry(&mut self, entry: Value) -> StorageResult<u64> {
         self.append_entries(vec![entry])

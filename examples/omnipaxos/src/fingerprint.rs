@@ -17,6 +17,7 @@
 
 use crate::disk::{Disk, Value};
 use crate::server::{Server, short};
+use crate::version::Index;
 use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::messages::sequence_paxos::{PaxosMessage, PaxosMsg};
 use omnipaxos::util::{NodeId, SequenceNumber};
@@ -48,7 +49,7 @@ enum Role {
 struct Leader {
     peers: BTreeMap<NodeId, Peer>,
     /// The round and the length of the best log that was promised, once enough others have.
-    best: Option<((u32, NodeId), usize)>,
+    best: Option<((u32, NodeId), Index)>,
     /// Whether it has put something into the log itself.
     has_proposed: bool,
 }
@@ -56,7 +57,7 @@ struct Leader {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Peer {
     promise: Promise,
-    accepted: usize,
+    accepted: Index,
     /// The last message that it was sent.
     last: Option<(u64, u64)>,
 }
@@ -102,7 +103,7 @@ impl Fingerprint {
 pub struct Before {
     promised: Ballot,
     accepted: Ballot,
-    length: usize,
+    length: Index,
 }
 
 impl Before {
@@ -111,7 +112,7 @@ impl Before {
         Before {
             promised: server.omni.get_promise(),
             accepted: stored.accepted_round.unwrap_or_default(),
-            length: stored.log.len(),
+            length: stored.log.len() as Index,
         }
     }
 }
@@ -214,12 +215,12 @@ impl Leader {
         match &message.msg {
             PaxosMsg::Promise(it) if it.n == promised => {
                 peer.promise = Promise::Given;
-                let theirs = (key(it.n_accepted), it.accepted_idx as usize);
+                let theirs = (key(it.n_accepted), it.accepted_idx);
                 best.get_or_insert_with(|| theirs.max((key(accepted), length)));
             }
             PaxosMsg::PrepareReq(it) if it.n <= promised => peer.promise = Promise::None,
             PaxosMsg::NotAccepted(it) if it.n > promised => peer.promise = Promise::Lost,
-            PaxosMsg::Accepted(it) if it.n == promised => peer.accepted = it.accepted_idx as usize,
+            PaxosMsg::Accepted(it) if it.n == promised => peer.accepted = it.accepted_idx,
             _ => {}
         }
     }

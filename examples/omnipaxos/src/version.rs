@@ -11,6 +11,9 @@ use omnipaxos::util::LogSync;
 /// What is checked.
 pub const ABOUT: &str = "three servers of the crate omnipaxos 0.2.4, as it ships, on FIFO links";
 
+/// What counts entries of the log.
+pub type Index = usize;
+
 impl Storage<Value> for Disk {
     fn write_atomically(&mut self, ops: Vec<StorageOp<Value>>) -> StorageResult<()> {
         for op in ops {
