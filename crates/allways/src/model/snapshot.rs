@@ -113,7 +113,7 @@ impl<N: Node> System<N> {
     pub(super) fn start_at_snapshot(&self, id: Id) -> Option<Effect<N>> {
         let snapshot = self.snapshot.as_ref()?;
         let mut local = snapshot.locals[id.index()].clone();
-        local.fires_left = self.timer_bound;
+        local.fires_left = self.timer_bound_at(id);
         let envelopes = snapshot.envelopes.iter().filter(|(from, ..)| *from == id);
         let sends = envelopes.map(|(_, to, msg)| (*to, msg.clone())).collect();
         let done = Done { local, sends, outputs: Vec::new(), stutter: false };

@@ -110,7 +110,7 @@ pub(crate) fn start<N: Node>(system: &System<N>, id: Id) -> Result<Vec<Effect<N>
     let fresh = || Local {
         node: node.clone(),
         timers: Vec::new(),
-        fires_left: system.timer_bound,
+        fires_left: system.timer_bound_at(id),
         up: true,
     };
     let run = || {

@@ -13,6 +13,7 @@ use super::rename::{Rename, Renaming};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A system may have this many nodes.
@@ -48,6 +49,8 @@ pub struct System<N: Node> {
     pub(crate) greeting: Option<N::Msg>,
     pub(crate) scripts: Vec<Vec<(Id, N::Call)>>,
     pub(crate) timer_bound: Option<u32>,
+    /// For single nodes, in place of that.
+    pub(crate) timer_bounds: BTreeMap<usize, u32>,
     pub(crate) properties: Vec<Property<N>>,
     pub(crate) observers: Vec<Arc<dyn ErasedObserver<N>>>,
     observer_types: Vec<TypeId>,
@@ -91,6 +94,7 @@ impl<N: Node> Clone for System<N> {
             greeting: self.greeting.clone(),
             scripts: self.scripts.clone(),
             timer_bound: self.timer_bound,
+            timer_bounds: self.timer_bounds.clone(),
             properties: self.properties.clone(),
             observers: self.observers.clone(),
             observer_types: self.observer_types.clone(),
@@ -120,6 +124,7 @@ impl<N: Node> System<N> {
             greeting: None,
             scripts: Vec::new(),
             timer_bound: None,
+            timer_bounds: BTreeMap::new(),
             properties: Vec::new(),
             observers: Vec::new(),
             observer_types: Vec::new(),
@@ -253,6 +258,36 @@ impl<N: Node> System<N> {
     pub fn timers(mut self, fires_a_node: u32) -> Self {
         self.timer_bound = Some(fires_a_node);
         self
+    }
+
+    /// At most this many timers fire at this node in a run, whatever [`System::timers`] says of the others: two elections of one node and none of the rest
+    /// are far fewer runs than two of each.
+    ///
+    /// ```
+    /// use allways::prelude::*;
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)] struct Clock(u32);
+    /// # impl Node for Clock { type Msg = Never; type Timer = (); type Call = Never; type Output = Never;
+    /// #   fn on_message(&mut self, _: Id, _: Never, _: &mut Cx<'_, Self>) {}
+    /// #   fn on_start(&mut self, cx: &mut Cx<'_, Self>) { cx.set_timer(()); }
+    /// #   fn on_timer(&mut self, (): (), cx: &mut Cx<'_, Self>) { self.0 += 1; cx.set_timer(()); } }
+    /// let outcome = System::new([Clock(0), Clock(0), Clock(0)]).timers(0).timers_at(1, 3).check();
+    /// assert_eq!(outcome.statistics.unique_states, Some(4));
+    /// ```
+    #[must_use]
+    pub fn timers_at(mut self, node: usize, fires: u32) -> Self {
+        if node >= self.nodes.len() {
+            let nodes = self.nodes.len();
+            let what =
+                format!("timers are bounded at node {node}, but the system has {nodes} nodes");
+            self.mistake.get_or_insert(what);
+        }
+        self.timer_bounds.insert(node, fires);
+        self
+    }
+
+    /// How many timers may fire at a node.
+    pub(crate) fn timer_bound_at(&self, id: Id) -> Option<u32> {
+        self.timer_bounds.get(&id.index()).copied().or(self.timer_bound)
     }
 
     /// What must hold in every reachable global state, given a view of each node.

@@ -24,6 +24,7 @@ pub(super) fn fingerprint<N: Node>(
     program().hash(&mut hasher);
     title.hash(&mut hasher);
     format!("{:?} {:?} {:?}", system.network, system.faults, system.timer_bound).hash(&mut hasher);
+    system.timer_bounds.hash(&mut hasher);
     for (name, kind) in system.properties() {
         (name, format!("{kind:?}")).hash(&mut hasher);
     }
