@@ -61,12 +61,13 @@ pub(crate) fn check(
         Err(complaint) => (Vec::new(), Some(complaint)),
     };
     let text = if args.output.json {
-        json::outcome(entry, &parameters, &outcome, &saved)?
+        json::outcome(entry, &parameters, &properties, &outcome, &saved)?
     } else {
         let report = Report {
             entry,
             parameters: &parameters,
             properties: &properties,
+            only: &args.property,
             is_of_threads: system.is_of_threads(),
             outcome: &outcome,
             witnesses: args.output.witnesses,

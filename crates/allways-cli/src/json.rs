@@ -1,7 +1,7 @@
 //! The outcome for programs: one JSON object with the same fields whatever the engine.
 
 use crate::{Entry, Kind, Parameters};
-use allways::{Cause, Coverage, Goal, Minimised, Outcome, Run, RunEvent, RunSize};
+use allways::{Cause, Coverage, Goal, Minimised, Outcome, PropertyKind, Run, RunEvent, RunSize};
 use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 
@@ -15,6 +15,8 @@ struct OutcomeJson<'a> {
     verdict: String,
     complete: bool,
     bounded_by: Option<String>,
+    /// Those that were looked at.
+    properties: Vec<&'a str>,
     property: Option<&'a str>,
     unique_states: Option<u64>,
     generated_states: Option<u64>,
@@ -272,6 +274,7 @@ fn events(run: &Run) -> Vec<EventJson<'_>> {
 pub(crate) fn outcome(
     entry: &Entry,
     parameters: &Parameters,
+    properties: &[(String, PropertyKind)],
     outcome: &Outcome,
     saved: &[PathBuf],
 ) -> Result<String, String> {
@@ -285,6 +288,7 @@ pub(crate) fn outcome(
         verdict: outcome.verdict.to_string(),
         complete: outcome.complete,
         bounded_by: outcome.bounded_by.map(|bound| bound.to_string()),
+        properties: properties.iter().map(|(name, _)| name.as_str()).collect(),
         property: violation.map(|violation| violation.property.as_str()),
         unique_states: statistics.unique_states,
         generated_states: statistics.generated_states,

@@ -17,6 +17,8 @@ pub(crate) struct Report<'a> {
     pub entry: &'a Entry,
     pub parameters: &'a Parameters,
     pub properties: &'a [(String, PropertyKind)],
+    /// The properties that were asked for, if not all are looked at.
+    pub only: &'a [String],
     /// Whether threads were checked, and no nodes.
     pub is_of_threads: bool,
     pub outcome: &'a Outcome,
@@ -35,7 +37,9 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     pub fn whole(&self) -> String {
         let heading = title(self.entry, self.parameters);
-        let mut text = format!("{heading}, engine {}\n{}", self.outcome.engine, self.verdict());
+        let only: Vec<String> = self.only.iter().map(|name| format!(", only `{name}`")).collect();
+        let engine = &self.outcome.engine;
+        let mut text = format!("{heading}, engine {engine}{}\n{}", only.concat(), self.verdict());
         for other in &self.outcome.beside {
             text.push_str(&format!("beside it, {other}\n"));
         }

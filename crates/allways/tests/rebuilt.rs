@@ -591,3 +591,59 @@ fn copies_save_replays_and_change_nothing() {
     let (few_views, cheap) = lists(Copies::Always, 8);
     assert!(views == few_views && cheap < dear, "{cheap} {dear}");
 }
+
+#[test]
+fn replays_of_one_check_are_not_counted_in_the_next() {
+    let replayed = |is_first: bool| {
+        std::thread::spawn(move || {
+            if !is_first {
+                // Its run is minimised and told, which takes replays, too.
+                let never = |_: &[(bool, u8, u8)]| false;
+                let view = view(|n: &Rebuilt<Opaque>| n.with(|it| it.state.borrow().view()));
+                let system = System::new(vec![by_history(); 2]).call(0, 1);
+                let violated = system.always("never", view, never).check();
+                assert_eq!(violated.verdict, Verdict::Violated);
+            }
+            let options = Options { threads: 1, ..Options::default() };
+            let system = System::new([by_history()]).call(0, 1);
+            system.try_check(&options).unwrap().statistics.replayed_handlers
+        })
+        .join()
+        .unwrap()
+    };
+    assert_eq!(replayed(true), replayed(false));
+}
+
+/// Looks at another node when it is dropped, whenever that is.
+struct Curious(Rebuilt<List>);
+
+impl Drop for Curious {
+    fn drop(&mut self) {
+        self.0.with(|list| assert!(list.told.is_empty()));
+    }
+}
+
+impl Rebuild for Curious {
+    type Msg = u8;
+    type Timer = Never;
+    type Call = u8;
+    type Output = Never;
+    fn on_call(&mut self, value: u8, cx: &mut Cx<'_, Rebuilt<Self>>) {
+        cx.broadcast(value);
+    }
+    fn on_message(&mut self, _: Id, _: u8, _: &mut Cx<'_, Rebuilt<Self>>) {}
+}
+
+#[test]
+fn a_thread_may_end_before_its_values_do() {
+    let other = Rebuilt::new(|| List { told: Vec::new(), copies: Copies::Never });
+    let node = Rebuilt::new(move || Curious(other.clone()));
+    let system = System::new(vec![node; 2]).call(0, 1).call(1, 2);
+    let checked = std::thread::spawn(move || {
+        let options = Options { threads: 2, ..Options::default() };
+        let complete = system.try_check(&options).unwrap().complete;
+        // What this thread keeps outlives the system.
+        (system, complete)
+    });
+    assert!(checked.join().unwrap().1);
+}

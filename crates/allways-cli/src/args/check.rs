@@ -92,7 +92,7 @@ pub(crate) struct CheckArgs {
     pub set: Vec<(String, String)>,
 
     /// Check this property only; may be given more than once. Without it, all of them.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "ALLWAYS_PROPERTY")]
     pub property: Vec<String>,
 
     #[command(flatten)]

@@ -476,6 +476,7 @@ const OTHER_VARIABLES: &[&str] = &[
     "ALLWAYS_QUIET",
     "ALLWAYS_SAVE",
     "ALLWAYS_SET",
+    "ALLWAYS_PROPERTY",
     "ALLWAYS_WITNESSES",
 ];
 

@@ -53,14 +53,19 @@ thread_local! {
     static REPLAYED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Keeps a value for those who go on from it: one of at most so many.
-pub(super) fn keep<R: Rebuild>(how: u64, kept: Kept<R>, most: usize) {
+/// What this thread keeps, to do something with it. A thread that is ending keeps nothing.
+fn with_values<T>(f: impl FnOnce(&mut Values) -> T) -> Option<T> {
+    VALUES.try_with(|values| f(&mut values.borrow_mut())).ok()
+}
+
+/// Keeps a value for those who go on from it: one of at most so many. Whether somebody has asked for it, as far as the caller knows.
+pub(super) fn keep<R: Rebuild>(how: u64, kept: Kept<R>, most: usize, is_wanted: bool) {
     let key = (how, kept.history.key());
     let kept = Box::new(kept);
-    let gone = VALUES.with_borrow_mut(|values| {
+    let gone = with_values(|values| {
         values.now += 1;
         let used = values.now;
-        let is_wanted = values.slots.get(&key).is_some_and(|slot| slot.is_wanted);
+        let is_wanted = is_wanted || values.slots.get(&key).is_some_and(|slot| slot.is_wanted);
         let slot = Slot { is_wanted, used, kept };
         let mut gone: Vec<Slot> = values.slots.insert(key, slot).into_iter().collect();
         if values.slots.len() > most.max(1) {
@@ -79,7 +84,7 @@ pub(super) fn keep<R: Rebuild>(how: u64, kept: Kept<R>, most: usize) {
 
 /// The kept value from which the fewest events lead to this history: a copy of it, or the value itself.
 pub(super) fn nearest<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept<R>> {
-    let (key, mut slot) = VALUES.with_borrow_mut(|values| {
+    let (key, mut slot) = with_values(|values| {
         history.backwards().find_map(|at| {
             let key = (how, at.key());
             let kept = values.slots.get(&key)?.kept.downcast_ref::<Kept<R>>()?;
@@ -88,42 +93,41 @@ pub(super) fn nearest<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept
             }
             values.slots.remove(&key).map(|slot| (key, slot))
         })
-    })?;
+    })??;
     // It is copied while nobody holds the table: that is user code.
     let copy = slot.kept.downcast_ref::<Kept<R>>()?.copy();
     if copy.is_none() {
         return slot.kept.downcast().ok().map(|kept| *kept);
     }
-    VALUES.with_borrow_mut(|values| {
+    let replaced = with_values(|values| {
         values.now += 1;
         (slot.used, slot.is_wanted) = (values.now, true);
-        values.slots.insert(key, slot);
+        values.slots.insert(key, slot)
     });
+    drop(replaced);
     copy
 }
 
-/// The kept value that this very history led to, to be looked at and [kept](keep) again.
-pub(super) fn exactly<R: Rebuild>(how: u64, history: &History<R>) -> Option<Kept<R>> {
+/// The kept value that this very history led to, to be looked at and [kept](keep) again; and whether somebody has asked for it.
+pub(super) fn exactly<R: Rebuild>(how: u64, history: &History<R>) -> Option<(Kept<R>, bool)> {
     let key = (how, history.key());
-    let slot = VALUES.with_borrow_mut(|values| {
+    let slot = with_values(|values| {
         let kept = values.slots.get(&key)?.kept.downcast_ref::<Kept<R>>()?;
         if kept.history != *history {
             return None;
         }
         values.slots.remove(&key)
-    })?;
-    slot.kept.downcast().ok().map(|kept| *kept)
+    })??;
+    let is_wanted = slot.is_wanted;
+    slot.kept.downcast().ok().map(|kept| (*kept, is_wanted))
 }
 
 /// Forgets all values that were made like this.
 pub(super) fn forget(how: u64) {
-    // In a thread that is ending there may be none. The values are dropped outside.
-    let gone = VALUES.try_with(|values| {
-        let mut values = values.borrow_mut();
-        let gone: Vec<Slot> =
-            values.slots.extract_if(|key, _| key.0 == how).map(|(_, slot)| slot).collect();
-        gone
+    let gone: Option<Vec<Slot>> = with_values(|values| {
+        values.slots.extract_if(|key, _| key.0 == how).map(|(_, slot)| slot).collect()
     });
+    // Outside, since what a value does when it is dropped is up to it.
     drop(gone);
 }
 

@@ -337,9 +337,10 @@ impl<R: Rebuild> Rebuilt<R> {
     /// [`Error::NonDeterministic`].
     pub fn with<T>(&self, f: impl FnOnce(&R) -> T) -> T {
         // A value that is only looked at need not be copied.
-        let kept = exactly(self.how.number, &self.history).unwrap_or_else(|| self.rebuilt());
+        let (kept, is_wanted) =
+            exactly(self.how.number, &self.history).unwrap_or_else(|| (self.rebuilt(), false));
         let result = f(&kept.value);
-        keep(self.how.number, kept, self.how.keeps);
+        keep(self.how.number, kept, self.how.keeps, is_wanted);
         result
     }
 
@@ -358,7 +359,7 @@ impl<R: Rebuild> Rebuilt<R> {
                 && index > 0
                 && let Some(copy) = kept.copy()
             {
-                keep(self.how.number, copy, self.how.keeps);
+                keep(self.how.number, copy, self.how.keeps, false);
             }
         }
         Ok(kept)
@@ -446,7 +447,7 @@ impl<R: Rebuild> Rebuilt<R> {
         *self.history = self.history.and(handled, place, choices, did);
         let history = self.history.clone().into_inner();
         let timers = effects.timers.clone();
-        keep(self.how.number, Kept { history, value, timers }, self.how.keeps);
+        keep(self.how.number, Kept { history, value, timers }, self.how.keeps, false);
     }
 }
 
@@ -597,7 +598,7 @@ impl<R: Rebuild> fmt::Debug for Rebuilt<R> {
             && let Ok(kept) = self.rebuild()
         {
             let result = show(&kept.value, f);
-            keep(self.how.number, kept, self.how.keeps);
+            keep(self.how.number, kept, self.how.keeps, false);
             return result;
         }
         match &self.fingerprint {

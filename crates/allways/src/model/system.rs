@@ -169,7 +169,8 @@ impl<N: Node> System<N> {
     }
 
     /// When a [partition](Faults::partition) or a [link](Faults::link) heals, each node gets this message from each that it was parted from: on an ordered network before anything else
-    /// that comes from there. This is how a node learns that a connection is there again, as those are told who use one that can break. Without this, nobody is told.
+    /// that comes from there. This is how a node learns that a connection is there again, as those are told who use one that can break. Without this, nobody is told. It is a message like others: it may be
+    /// lost or duplicated where the network may do so, and it comes from a node that is down as well.
     ///
     /// ```
     /// use allways::prelude::*;

@@ -243,6 +243,7 @@ impl<'a, N: Node> LocalSpace<'a, N> {
     }
 
     pub(super) fn intern_views(&self, node: &N) -> Result<Vec<u32>, Error> {
+        take_replayed();
         let mut views = Vec::with_capacity(self.system.properties.len());
         for (index, property) in self.system.properties.iter().enumerate() {
             views.push(match &property.reads {
@@ -282,6 +283,8 @@ impl<'a, N: Node> LocalSpace<'a, N> {
 
     /// Runs the handler, and again if the determinism guard says so.
     fn execute(&self, id: Id, local: &Local<N>, event: &Event<N>) -> Result<Vec<Effect<N>>, Error> {
+        // What others have replayed on this thread is theirs.
+        take_replayed();
         let started = Instant::now();
         let effects = step::effects(self.system, id, local, event)?;
         self.handler_executions.fetch_add(effects.len() as u64, Relaxed);

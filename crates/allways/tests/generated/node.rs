@@ -155,7 +155,7 @@ pub fn system(plan: &Plan) -> System<TableNode> {
     let last = plan.nodes.len() - 1;
     if let Some(cut) = &plan.faults.cut {
         faults = match plan.faults.is_link && last > 0 {
-            true => faults.link(0, last),
+            true => faults.link(0, last).partition([cut.clone()]).partitions(2),
             false => faults.partition([cut.clone()]),
         };
     }

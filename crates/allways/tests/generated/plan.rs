@@ -80,7 +80,7 @@ pub struct FaultsPlan {
     pub restarts: bool,
     /// A group of nodes that may be cut off.
     pub cut: Option<Vec<usize>>,
-    /// Whether only the link between the first and the last node may fail instead.
+    /// Whether the link between the first and the last node may fail, too, and all this twice.
     pub is_link: bool,
     /// What nodes are told when they can reach each other again.
     pub greeting: Option<u8>,

@@ -2,8 +2,8 @@
 //!
 //! On an ordered network a *lane* is the channel between two nodes. On the others it is what all
 //! envelopes with one content have in common. Equal envelopes are interchangeable there, so it is enough
-//! to hand out the oldest first; all of them come from one node, whose steps are totally ordered, so
-//! which one is the oldest does not depend on the order of independent steps. A call has a lane for each call
+//! to hand out the oldest first; all of them come from one node, whose steps are totally ordered (and from the network itself when a partition heals, which
+//! is ordered with every step), so which one is the oldest does not depend on the order of independent steps. A call has a lane for each call
 //! that may release it: equal calls of different scripts are released by different nodes.
 //!
 //! Lanes remember what was taken from them, so that taking can be undone, and keep their room.
