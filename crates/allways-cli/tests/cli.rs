@@ -132,6 +132,9 @@ fn json_has_exactly_these_fields() {
         "collision_probability",
         "run",
         // Beyond what every version has.
+        "properties",
+        "replayed_handlers",
+        "user_time_ms",
         "beside",
         "blocked_runs",
         "joined_runs",

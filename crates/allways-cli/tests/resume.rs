@@ -85,6 +85,8 @@ fn lasting(outcome: &Value) -> Value {
         "peak_memory_bytes",
         "resumed_runs",
         "handler_executions",
+        "replayed_handlers",
+        "user_time_ms",
         "local_states",
         "coverage",
         "warnings",
