@@ -6,6 +6,7 @@
 
 mod engine;
 mod error;
+mod json;
 mod model;
 mod outcome;
 mod space;

@@ -10,9 +10,9 @@ use super::diagram::{Diagram, lane_width};
 use super::moments::moments;
 use super::pretty::pretty;
 use super::words::{changes, class, clip, ends_badly, escape, headline, plain, plain_lines};
+use crate::json::{Value, json};
 use crate::outcome::Cause;
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStep};
-use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -323,6 +323,7 @@ fn ending_data(story: &Story, ending: &StoryEnding, texts: &mut Texts) -> Value 
 mod tests {
     use super::*;
     use crate::outcome::render::sample;
+    use serde_json::Value;
 
     /// The data that the page carries.
     fn embedded(page: &str) -> Value {
@@ -352,7 +353,7 @@ mod tests {
     #[test]
     fn a_state_that_repeats_is_there_once() {
         let story = sample::paxos();
-        let data = data(&story);
+        let data = embedded(&render(&story, &About::default()));
         let texts = data["texts"].as_array().unwrap();
         let fresh = pretty(&story.starts[0].state, true);
         assert_eq!(texts.iter().filter(|text| text.as_str() == Some(&fresh)).count(), 1);

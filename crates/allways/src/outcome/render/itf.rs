@@ -10,9 +10,9 @@
 use super::About;
 use super::moments::moments;
 use super::words::headline;
+use crate::json::{Map, ToJson, Value, json};
 use crate::outcome::shown::Shown;
 use crate::outcome::story::Story;
-use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// Variants that are known as such even if the others are never shown.
@@ -50,7 +50,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         state.insert("#meta".to_owned(), json!({ "index": index, "event": event }));
         for (name, text) in node_names.iter().zip(&moment.states) {
             let value = match threads {
-                true => Value::from(*text),
+                true => text.to_json(),
                 false => types.value("node", &Shown::read(text)),
             };
             state.insert(name.clone(), value);
@@ -64,7 +64,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
             let what = types.value(place_of(envelope.from), &Shown::read(&envelope.what));
             json!({ "from": who(envelope.from), "to": who(Some(envelope.to)), "what": what })
         });
-        state.insert("in_flight".to_owned(), in_flight.collect());
+        state.insert("in_flight".to_owned(), Value::Array(in_flight.collect()));
         if threads {
             return Value::Object(state);
         }
@@ -73,7 +73,7 @@ pub(super) fn render(story: &Story, about: &About) -> String {
         state.insert("up".to_owned(), json!({ "#set": up }));
         let timers = node_names.iter().zip(&moment.timers).map(|(name, timers)| {
             let timers = timers.iter().map(|timer| types.value("timer", &Shown::read(timer)));
-            json!([name, { "#set": timers.collect::<Vec<_>>() }])
+            json!([name, json!({ "#set": timers.collect::<Vec<_>>() })])
         });
         state.insert("timers".to_owned(), json!({ "#map": timers.collect::<Vec<_>>() }));
         Value::Object(state)
@@ -85,22 +85,22 @@ pub(super) fn render(story: &Story, about: &About) -> String {
     let vars: Vec<String> =
         node_names.iter().chain(&observer_names).cloned().chain(others).collect();
     let violated = story.ending.as_ref().is_some_and(|ending| ending.cause.is_some());
-    let mut trace = json!({
-        "#meta": {
-            "format": "ITF",
-            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-            "description": headline(story),
-            "source": about.title(),
-            "status": if violated { "violation" } else { "ok" },
-        },
-        "vars": vars,
-        "states": states,
-    });
+    let mut meta = Map::from(
+        [
+            ("format", "ITF"),
+            ("format-description", "https://apalache-mc.org/docs/adr/015adr-trace.html"),
+            ("description", &headline(story)),
+            ("source", &about.title()),
+            ("status", if violated { "violation" } else { "ok" }),
+        ]
+        .map(|(name, text)| (name.to_owned(), text.to_json())),
+    );
     if threads {
         let names = node_names.into_iter().zip(&story.nodes);
-        let names = names.map(|(variable, name)| (variable, Value::from(name.as_str())));
-        trace["#meta"]["threads"] = Value::Object(names.collect());
+        let names = names.map(|(variable, name)| (variable, name.to_json()));
+        meta.insert("threads".to_owned(), Value::Object(names.collect()));
     }
+    let trace = json!({ "#meta": Value::Object(meta), "vars": vars, "states": states });
     format!("{trace:#}\n")
 }
 
@@ -138,9 +138,9 @@ impl Types {
         let mut values = Vec::new();
         parts(place, value, &mut |place, part| values.push(self.value(place, part)));
         match value {
-            Shown::Text(text) => Value::from(unescaped(text)),
+            Shown::Text(text) => unescaped(text).to_json(),
             Shown::Atom(text) => match name(value) {
-                Some(name) => json!({ "tag": name, "value": { "#tup": [] } }),
+                Some(name) => json!({ "tag": name, "value": nothing() }),
                 None => atom(text),
             },
             Shown::Struct { name, fields } => {
@@ -158,9 +158,9 @@ impl Types {
                 };
                 self.named(place, name, payload)
             }
-            Shown::List(_) => Value::from(values),
+            Shown::List(_) => Value::Array(values),
             Shown::Set(items) if items.is_empty() && self.maps.contains(place) => {
-                json!({ "#map": [] })
+                json!({ "#map": json!([]) })
             }
             Shown::Set(_) => json!({ "#set": values }),
             Shown::Map(_) => {
@@ -217,6 +217,11 @@ fn parts(place: &str, value: &Shown, each: &mut dyn FnMut(&str, &Shown)) {
     }
 }
 
+/// A tuple of nothing.
+fn nothing() -> Value {
+    json!({ "#tup": json!([]) })
+}
+
 /// Something without parts and without a name.
 fn atom(text: &str) -> Value {
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -224,11 +229,11 @@ fn atom(text: &str) -> Value {
         return json!({ "#bigint": text });
     }
     match text {
-        "true" => Value::from(true),
-        "false" => Value::from(false),
-        "()" => json!({ "#tup": [] }),
-        _ if text.len() > 2 && text.starts_with('\'') => Value::from(unescaped(text)),
-        _ => Value::from(text),
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        "()" => nothing(),
+        _ if text.len() > 2 && text.starts_with('\'') => unescaped(text).to_json(),
+        _ => text.to_json(),
     }
 }
 
@@ -263,6 +268,7 @@ fn unescaped(literal: &str) -> String {
 mod tests {
     use super::*;
     use crate::outcome::render::sample;
+    use serde_json::{Value, json};
 
     /// A value, typed by itself and others that were shown at its place.
     fn typed(value: &str, others: &[&str]) -> Value {
@@ -270,7 +276,7 @@ mod tests {
         for text in others.iter().chain([&value]) {
             types.learn("x", &Shown::read(text));
         }
-        types.value("x", &Shown::read(value))
+        serde_json::from_str(&types.value("x", &Shown::read(value)).to_string()).unwrap()
     }
 
     fn none() -> Value {

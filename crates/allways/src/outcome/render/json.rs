@@ -2,9 +2,9 @@
 
 use super::About;
 use super::words::headline;
+use crate::json::{Value, json};
 use crate::outcome::Cause;
 use crate::outcome::story::{Story, StoryEnding, StoryEnvelope, StoryStart, StoryStep};
-use serde_json::{Value, json};
 
 /// The story as one JSON object and a newline.
 pub(super) fn render(story: &Story, about: &About) -> String {

@@ -7,6 +7,7 @@
 //! network are hosts of their own.
 
 use super::words::plain;
+use crate::json::quoted;
 use crate::outcome::RunEventKind;
 use crate::outcome::story::Story;
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ impl Log {
         }
         *clock.entry(host).or_default() += 1;
         let parts = clock.iter().map(|(host, count)| {
-            let name = serde_json::Value::from(self.hosts[*host].as_str());
+            let name = quoted(&self.hosts[*host]);
             format!("{name}:{count}")
         });
         let parts = parts.collect::<Vec<_>>().join(", ");

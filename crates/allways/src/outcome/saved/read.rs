@@ -3,10 +3,10 @@
 //! memory of the file, which is why a file must not be large.
 
 use super::{SavedRun, write};
+use crate::json::{self, Map, ToJson, Value};
 use crate::model::step::MAX_CHOICES;
 use crate::model::system::MAX_NODES;
 use crate::outcome::{Cause, Run, RunEvent, RunEventKind, Trouble, Violation};
-use serde_json::{Map, Value};
 
 /// A saved run may have this many events.
 const MAX_EVENTS: usize = 1_000_000;
@@ -49,8 +49,7 @@ pub(super) fn json(text: &str) -> Result<SavedRun, String> {
     if text.len() as u64 > SavedRun::MAX_BYTES {
         return Err(too_large());
     }
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
+    let value = json::parse(text).map_err(|error| format!("this is not JSON: {error}"))?;
     let Value::Object(mut object) = value else {
         return Err(format!("a saved run is a JSON object, but this is {}", kind_of(&value)));
     };
@@ -94,8 +93,7 @@ pub(super) fn json(text: &str) -> Result<SavedRun, String> {
 
 /// A snapshot as it is kept: JSON that only whoever makes the system understands.
 pub(super) fn snapshot(text: &str) -> Result<String, String> {
-    let value =
-        serde_json::from_str(text).map_err(|error| format!("the snapshot is not JSON: {error}"))?;
+    let value = json::parse(text).map_err(|error| format!("the snapshot is not JSON: {error}"))?;
     opaque(value)
 }
 
@@ -152,7 +150,7 @@ fn event(value: Value, path: &str) -> Result<RunEvent, String> {
 
 /// An object whose fields are taken out one by one, with its place in the whole.
 struct Fields {
-    object: Map<String, Value>,
+    object: Map,
     path: String,
 }
 
@@ -205,7 +203,7 @@ impl Fields {
         let text = self.text(name)?;
         among.iter().find(|item| name_of(item) == text).cloned().ok_or_else(|| {
             let names: Vec<String> = among.iter().map(name_of).collect();
-            let (at, text) = (self.at(name), short(&Value::from(text)));
+            let (at, text) = (self.at(name), short(&text.to_json()));
             format!("field `{at}` is {text}; it must be one of {}", names.join(", "))
         })
     }
@@ -287,7 +285,7 @@ fn short_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn valid() -> Value {
         json!({

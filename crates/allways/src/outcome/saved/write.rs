@@ -1,8 +1,8 @@
 //! Writing a saved run: JSON with an event a line, so that differences between two runs read well.
 
 use super::SavedRun;
+use crate::json::quoted as text;
 use crate::outcome::{Cause, RunEvent};
-use serde_json::Value;
 
 /// The run as one JSON object and a newline.
 pub(super) fn json(saved: &SavedRun) -> String {
@@ -52,10 +52,6 @@ fn event(event: &RunEvent) -> String {
         text(&event.what),
         numbers(&event.choices)
     )
-}
-
-fn text(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 fn numbers(numbers: &[u32]) -> String {
