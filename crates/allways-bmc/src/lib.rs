@@ -1,0 +1,3 @@
+//! Projection-based bounded model checking of concurrent programs.
+
+pub mod program;
