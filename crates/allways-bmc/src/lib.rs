@@ -1,3 +1,6 @@
 //! Projection-based bounded model checking of concurrent programs.
 
+mod circuit;
+mod encode;
 pub mod program;
+mod solve;
