@@ -1,6 +1,10 @@
 //! Projection-based bounded model checking of concurrent programs.
 
+pub mod check;
 mod circuit;
 mod encode;
 pub mod program;
 mod solve;
+
+pub use encode::Projection;
+pub use solve::Embedded;

@@ -28,7 +28,8 @@ impl Clauses {
         self.count
     }
 
-    fn add(&mut self, sink: &mut dyn Sink, lits: &[i32]) {
+    /// One more clause.
+    pub fn add(&mut self, sink: &mut dyn Sink, lits: &[i32]) {
         self.clauses += 1;
         sink.clause(lits);
     }
