@@ -4,6 +4,7 @@ pub mod check;
 mod circuit;
 mod encode;
 pub mod program;
+mod smt;
 mod solve;
 
 pub use encode::Projection;

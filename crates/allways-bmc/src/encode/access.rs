@@ -31,7 +31,7 @@ impl Accesses {
 }
 
 /// Everything that an instruction reads: what it depends on whether it can be performed and what it does.
-fn reads(exprs: &Exprs, instruction: &Instruction) -> Vec<Access> {
+pub(crate) fn reads(exprs: &Exprs, instruction: &Instruction) -> Vec<Access> {
     let updates = instruction.updates.iter();
     let updates =
         updates.flat_map(|update| update.index.into_iter().chain([update.when, update.value]));

@@ -28,6 +28,7 @@ mod value;
 use crate::circuit::{Bits, Graph, Lit};
 use crate::program::{ExprId, Program};
 use access::Accesses;
+pub(crate) use access::{Access, accesses, reads};
 pub(crate) use cells::Cells;
 pub use project::Projection;
 pub(crate) use step::Step;
