@@ -4,8 +4,10 @@ pub mod check;
 mod circuit;
 mod encode;
 pub mod program;
+pub mod run;
 mod smt;
 mod solve;
 
 pub use encode::Projection;
+pub use smt::Theory;
 pub use solve::Embedded;
