@@ -3,56 +3,117 @@
 //! Deeper and deeper, or at once. Deeper and deeper, every depth is a question to the same solver, which keeps what it
 //! has learnt, and the first depth at which there is a run is the smallest. At once, there is one question for the
 //! greatest depth, with dummy steps for runs that are shorter.
+//!
+//! Whatever a solver finds is performed by the interpreter before it is reported.
+//!
+//! | file | what |
+//! |---|---|
+//! | `query.rs` | an unrolling and a solver that has its clauses |
+//! | `deepen.rs` | asks a solver that is compiled in |
+//! | `external.rs` | asks a solver that is a process |
+//! | `prove.rs` | whether longer runs have anything new to show |
+//! | `portfolio.rs` | several ways at once, and the first answer counts |
 
+mod deepen;
+mod external;
+mod portfolio;
+mod prove;
 mod query;
 
-use crate::encode::{Beginning, Dummies, Projection, Unrolling};
+use crate::encode::Projection;
 use crate::program::{Goal, Program};
-use crate::solve::{Answer, Embedded, Stop};
-pub(crate) use query::Query;
-pub use query::{Move, Run};
+use crate::run::{Interpreter, Run};
+use crate::smt::Theory;
+use crate::solve::{Embedded, Stop};
+pub use prove::Proof;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How to look.
+///
+/// ```
+/// let options = allways_bmc::check::Options { depth: 30, ..Default::default() };
+/// assert!(!options.at_once);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The largest number of steps.
     pub depth: usize,
+    /// The smallest number of steps to ask for: that there is no run with fewer is taken for granted.
+    pub from: usize,
     /// Whether to ask for the largest number of steps only.
     pub at_once: bool,
     /// Which runs are left out because they do more than is needed.
     pub projection: Projection,
+    /// Whether to look with and without projection at once; then `projection` is the one of the two.
+    pub portfolio: bool,
     /// Whether of steps that do not depend on each other only one order counts.
     pub order: bool,
+    /// Whether to prove that longer runs show nothing new, either.
+    pub prove: bool,
     /// Who decides.
-    pub solver: Embedded,
+    pub solver: Solver,
     /// How long it may take.
     pub time: Option<Duration>,
-    /// Whoever sets this stops it.
-    pub stop: Arc<AtomicBool>,
+    /// Whoever sets one of these stops it.
+    pub stop: Vec<Arc<AtomicBool>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Options {
             depth: 20,
+            from: 0,
             at_once: false,
             projection: Projection::default(),
+            portfolio: false,
             order: false,
-            solver: Embedded::ALL[0],
+            prove: false,
+            solver: Solver::Embedded(Embedded::ALL[0]),
             time: None,
-            stop: Arc::default(),
+            stop: Vec::new(),
         }
     }
+}
+
+impl Options {
+    fn stop(&self, begin: Instant) -> Stop {
+        Stop { at: self.time.map(|time| begin + time), flags: self.stop.clone() }
+    }
+}
+
+/// Who decides.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Solver {
+    /// A solver that is compiled in.
+    Embedded(Embedded),
+    /// Any SMT-LIB 2 solver, as a process.
+    External {
+        /// Its program, which is given the name of a file.
+        program: PathBuf,
+        /// What the formula is made of.
+        theory: Theory,
+    },
+}
+
+/// A run to a goal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// The run.
+    pub run: Run,
+    /// The inputs with which the goal is met in the last state, if it has any.
+    pub inputs: Vec<i64>,
 }
 
 /// What came of looking for one goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     /// A run to there.
-    Run(Run),
+    Run(Witness),
+    /// There is none, however long.
+    Never(Proof),
     /// There is none of at most so many steps.
     Nothing {
         /// So many.
@@ -65,11 +126,20 @@ pub enum Found {
     },
 }
 
+impl Found {
+    /// Whether there is nothing more to find out.
+    fn is_settled(&self) -> bool {
+        matches!(self, Found::Run(_) | Found::Never(_))
+    }
+}
+
 /// What came of looking.
 #[derive(Clone, Debug)]
 pub struct Looked {
     /// Of each goal, in order.
     pub found: Vec<Found>,
+    /// Whether it was the way with projection that answered.
+    pub projected: bool,
     /// How long the solver took.
     pub solving: Duration,
     /// How long everything took.
@@ -80,58 +150,49 @@ pub struct Looked {
     pub clauses: u64,
 }
 
-/// Looks for a run to each of some goals.
-pub fn look(program: &Program, goals: &[Goal], options: &Options) -> Looked {
+/// Looks for a run to each of some goals of a program.
+///
+/// `told` is called now and then with the depth that is looked at. An error is what an external solver did wrong, or
+/// that a solver's run could not be performed, which is a mistake in here.
+pub fn look(
+    program: &Program,
+    goals: &[Goal],
+    options: &Options,
+    told: &(dyn Fn(usize) + Sync),
+) -> Result<Looked, String> {
     let begin = Instant::now();
-    let stop =
-        Stop { at: options.time.map(|time| begin + time), flags: vec![Arc::clone(&options.stop)] };
-    let dummies = if options.at_once { Dummies::Last } else { Dummies::None };
-    let unrolling = Unrolling::new(program, Beginning::Initial, dummies);
-    let mut query = Query::new(unrolling, options.solver);
-    let mut found = vec![Found::Stopped { depth: None }; goals.len()];
-    loop {
-        let depth = query.unrolling.depth();
-        if !options.at_once || depth == options.depth {
-            for (goal, found) in goals.iter().zip(&mut found) {
-                if matches!(found, Found::Run(_)) {
-                    continue;
-                }
-                match ask(&mut query, goal, options.projection, &stop) {
-                    Answer::Met => *found = Found::Run(query.run(goal)),
-                    Answer::Unmet => *found = Found::Stopped { depth: Some(depth) },
-                    Answer::Stopped => {}
-                }
-            }
+    let mut looked = match (&options.solver, options.portfolio) {
+        (_, true) => portfolio::look(program, goals, options, told)?,
+        (Solver::Embedded(embedded), false) => {
+            deepen::look(program, goals, options, *embedded, told)
         }
-        let over = found.iter().all(|found| matches!(found, Found::Run(_)));
-        if over || depth == options.depth || stop.is_due() {
-            break;
+        (Solver::External { program: path, theory }, false) => {
+            let external = crate::smt::External { program: path.clone(), theory: *theory };
+            external::look(program, goals, options, &external, told)?
         }
-        query.unrolling.extend();
-        if options.order {
-            query.unrolling.keep_order();
+    };
+    looked.elapsed = begin.elapsed();
+    for (goal, found) in goals.iter().zip(&looked.found) {
+        if let Found::Run(witness) = found {
+            perform(program, goal, witness)?;
         }
     }
-    for found in &mut found {
-        if *found == (Found::Stopped { depth: Some(options.depth) }) {
-            *found = Found::Nothing { depth: options.depth };
-        }
-    }
-    let (variables, clauses) = query.size();
-    Looked { found, solving: query.solving, elapsed: begin.elapsed(), variables, clauses }
+    Ok(looked)
 }
 
-/// Whether there is a run to a goal in the last state.
-fn ask(query: &mut Query<'_>, goal: &Goal, projection: Projection, stop: &Stop) -> Answer {
-    let depth = query.unrolling.depth();
-    let target = query.unrolling.condition(depth, goal.target);
-    if target.constant() == Some(false) {
-        return Answer::Unmet;
+/// Performs a run, and says what is wrong with it.
+fn perform(program: &Program, goal: &Goal, witness: &Witness) -> Result<(), String> {
+    let mut interpreter = Interpreter::new(program);
+    let name = &goal.name;
+    if !interpreter.is_initial(&witness.run.initial) {
+        return Err(format!("internal error: the run to `{name}` does not begin where runs do"));
     }
-    let active = query.unrolling.graph.input();
-    query.unrolling.project(projection, goal.target, active);
-    let answer = query.ask(&[active, target], stop);
-    // What was asked of this state is of no use for others.
-    query.require(!active);
-    answer
+    let states = interpreter
+        .replay(&witness.run.initial, &witness.run.steps)
+        .map_err(|stuck| format!("internal error: of the run to `{name}`, {stuck}"))?;
+    let last = states.last().unwrap_or(&witness.run.initial);
+    match interpreter.evaluate(last, &witness.inputs, goal.target) {
+        0 => Err(format!("internal error: the run to `{name}` does not get there")),
+        _ => Ok(()),
+    }
 }

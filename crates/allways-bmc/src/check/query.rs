@@ -1,43 +1,27 @@
 //! An unrolling and a solver that has its clauses.
 
+use super::Witness;
 use crate::circuit::{Bits, Clauses, Lit};
 use crate::encode::Unrolling;
 use crate::program::{Goal, Kind};
+use crate::run::{Run, State, Step};
 use crate::solve::{Answer, Embedded, Sat, Stop};
 use std::time::{Duration, Instant};
-
-/// One process that moves, with the inputs of its instruction.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Move {
-    /// Which process.
-    pub process: usize,
-    /// What its instruction's inputs are.
-    pub inputs: Vec<i64>,
-}
-
-/// A run: enough to perform it again.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Run {
-    /// The value of each variable at the start, element by element.
-    pub initial: Vec<i64>,
-    /// Who moves.
-    pub moves: Vec<Move>,
-    /// The inputs with which the goal is met in the last state, if it has any.
-    pub goal_inputs: Vec<i64>,
-}
 
 pub(crate) struct Query<'a> {
     pub unrolling: Unrolling<'a>,
     clauses: Clauses,
-    solver: Box<dyn Sat>,
+    sat: Box<dyn Sat>,
+    /// Who answers.
+    pub solver: Embedded,
     /// How long the solver took, in all.
     pub solving: Duration,
 }
 
 impl<'a> Query<'a> {
     pub fn new(unrolling: Unrolling<'a>, solver: Embedded) -> Self {
-        let (clauses, solver) = (Clauses::new(), solver.start());
-        Query { unrolling, clauses, solver, solving: Duration::ZERO }
+        let (clauses, sat) = (Clauses::new(), solver.start());
+        Query { unrolling, clauses, sat, solver, solving: Duration::ZERO }
     }
 
     /// How many variables and clauses there are.
@@ -47,21 +31,21 @@ impl<'a> Query<'a> {
 
     /// A literal of the solver's.
     fn lit(&mut self, lit: Lit) -> i32 {
-        self.clauses.lit(&self.unrolling.graph, &mut *self.solver, lit)
+        self.clauses.lit(&self.unrolling.graph, &mut *self.sat, lit)
     }
 
     /// Hands over what must hold and was not handed over yet.
     fn hand_over(&mut self) {
         for clause in std::mem::take(&mut self.unrolling.constraints) {
             let lits: Vec<i32> = clause.into_iter().map(|lit| self.lit(lit)).collect();
-            self.clauses.add(&mut *self.solver, &lits);
+            self.clauses.add(&mut *self.sat, &lits);
         }
     }
 
     /// This must hold from now on.
     pub fn require(&mut self, lit: Lit) {
         let lit = self.lit(lit);
-        self.clauses.add(&mut *self.solver, &[lit]);
+        self.clauses.add(&mut *self.sat, &[lit]);
     }
 
     /// Whether there is such a run for which all of this holds.
@@ -72,7 +56,7 @@ impl<'a> Query<'a> {
         }
         let assumptions: Vec<i32> = assumptions.iter().map(|&lit| self.lit(lit)).collect();
         let begin = Instant::now();
-        let answer = self.solver.solve(&assumptions, stop);
+        let answer = self.sat.solve(&assumptions, stop);
         self.solving += begin.elapsed();
         answer
     }
@@ -81,7 +65,7 @@ impl<'a> Query<'a> {
     fn holds(&self, lit: Lit) -> bool {
         match lit.constant() {
             Some(value) => value,
-            None => self.clauses.known(lit).is_some_and(|lit| self.solver.value(lit)),
+            None => self.clauses.known(lit).is_some_and(|lit| self.sat.value(lit)),
         }
     }
 
@@ -91,12 +75,13 @@ impl<'a> Query<'a> {
     }
 
     /// The run of the solution.
-    pub fn run(&mut self, goal: &Goal) -> Run {
+    pub fn witness(&mut self, goal: &Goal) -> Witness {
         let program = self.unrolling.program;
         let cells = self.unrolling.states[0].values.iter().zip(&self.unrolling.cells.variable);
-        let initial =
+        let values =
             cells.map(|(bits, id)| self.number(bits, program.variable(*id).kind)).collect();
-        let mut moves = Vec::new();
+        let initial = State { values, locations: vec![0; program.processes.len()] };
+        let mut steps = Vec::new();
         for step in 0..self.unrolling.depth() {
             let go = &self.unrolling.steps[step].go;
             let Some(process) = go.iter().position(|&go| self.holds(go)) else { continue };
@@ -104,9 +89,10 @@ impl<'a> Query<'a> {
             let code = &program.processes[process].code;
             let location = at.iter().position(|&at| self.holds(at)).unwrap_or(code.len());
             let kinds = code.get(location).map_or(&[][..], |instruction| &instruction.inputs);
-            moves.push(Move { process, inputs: self.inputs(step, kinds) });
+            steps.push(Step { process, inputs: self.inputs(step, kinds) });
         }
-        Run { initial, moves, goal_inputs: self.inputs(self.unrolling.depth(), &goal.inputs) }
+        let inputs = self.inputs(self.unrolling.depth(), &goal.inputs);
+        Witness { run: Run { initial, steps }, inputs }
     }
 
     fn inputs(&mut self, state: usize, kinds: &[Kind]) -> Vec<i64> {

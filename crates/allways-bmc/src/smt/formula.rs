@@ -2,9 +2,10 @@
 
 use super::Theory;
 use super::expr::Terms;
-use crate::check::{Move, Run};
+use crate::check::Witness;
 use crate::encode::{Access, accesses};
 use crate::program::{ExprId, Goal, Instruction, Kind, Program, VarId};
+use crate::run::{Run, State, Step};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -90,7 +91,7 @@ impl<'a> Formula<'a> {
     }
 
     /// The run that the answers to the question describe, in their order.
-    pub fn run(&self, values: &[i64], goal: &Goal) -> Option<Run> {
+    pub fn witness(&self, values: &[i64], goal: &Goal) -> Option<Witness> {
         let all = numbered(self.program);
         let mut initial = Vec::new();
         let mut selected = Vec::new();
@@ -116,15 +117,17 @@ impl<'a> Formula<'a> {
             };
             slots.map(find).collect()
         };
-        let mut moves = Vec::new();
+        let mut steps = Vec::new();
         for (step, number) in selected {
             // Whatever is no instruction is a dummy step.
             let Some(one) = number.checked_sub(1).and_then(|place| all.get(place)) else {
                 continue;
             };
-            moves.push(Move { process: one.process, inputs: at(step, &one.instruction.inputs) });
+            steps.push(Step { process: one.process, inputs: at(step, &one.instruction.inputs) });
         }
-        Some(Run { initial, moves, goal_inputs: at(self.depth, &goal.inputs) })
+        let locations = vec![0; self.program.processes.len()];
+        let run = Run { initial: State { values: initial, locations }, steps };
+        Some(Witness { run, inputs: at(self.depth, &goal.inputs) })
     }
 }
 
