@@ -4,7 +4,7 @@ use super::Witness;
 use crate::circuit::{Bits, Clauses, Lit};
 use crate::encode::Unrolling;
 use crate::program::{Goal, Kind};
-use crate::run::{Run, State, Step};
+use crate::run::{Interpreter, Run, State, Step};
 use crate::solve::{Answer, Embedded, Sat, Stop};
 use std::time::{Duration, Instant};
 
@@ -81,15 +81,18 @@ impl<'a> Query<'a> {
         let values =
             cells.map(|(bits, id)| self.number(bits, program.variable(*id).kind)).collect();
         let initial = State { values, locations: vec![0; program.processes.len()] };
+        // Where processes stand is found by performing the run: the solver does not know what nothing depends on.
+        let mut interpreter = Interpreter::new(program);
+        let mut state = Some(initial.clone());
         let mut steps = Vec::new();
         for step in 0..self.unrolling.depth() {
             let go = &self.unrolling.steps[step].go;
             let Some(process) = go.iter().position(|&go| self.holds(go)) else { continue };
-            let at = &self.unrolling.states[step].at[process];
-            let code = &program.processes[process].code;
-            let location = at.iter().position(|&at| self.holds(at)).unwrap_or(code.len());
-            let kinds = code.get(location).map_or(&[][..], |instruction| &instruction.inputs);
-            steps.push(Step { process, inputs: self.inputs(step, kinds) });
+            let instruction = state.as_ref().and_then(|s| interpreter.instruction(s, process));
+            let kinds = instruction.map_or(&[][..], |instruction| &instruction.inputs);
+            let inputs = self.inputs(step, kinds);
+            state = state.and_then(|state| interpreter.step(&state, process, &inputs));
+            steps.push(Step { process, inputs });
         }
         let inputs = self.inputs(self.unrolling.depth(), &goal.inputs);
         Witness { run: Run { initial, steps }, inputs }

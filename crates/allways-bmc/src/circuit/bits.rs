@@ -15,6 +15,7 @@ pub(crate) fn constant(value: i64, bits: usize) -> Bits {
 }
 
 /// The number that bits are, if all are constant.
+#[cfg(test)]
 pub(crate) fn value(bits: &[Lit], kind: Kind) -> Option<i64> {
     let mut number = 0;
     for (place, bit) in bits.iter().enumerate() {

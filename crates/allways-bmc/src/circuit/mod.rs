@@ -10,4 +10,4 @@ mod graph;
 
 pub(crate) use bits::Bits;
 pub(crate) use clauses::{Clauses, Sink};
-pub(crate) use graph::{FALSE, Gate, Graph, Lit, TRUE};
+pub(crate) use graph::{FALSE, Graph, Lit, TRUE};

@@ -5,7 +5,7 @@
 //! thesis, one element at a time.
 
 use super::Unrolling;
-use crate::circuit::{Bits, FALSE, Lit, bits};
+use crate::circuit::{Bits, FALSE, Graph, Lit, bits};
 use crate::program::{ExprId, Exprs, Instruction, Node, Program, VarId};
 use rustc_hash::FxHashSet;
 
@@ -105,39 +105,36 @@ impl Unrolling<'_> {
         changes
     }
 
-    /// Of each cell, whether a step reads it.
-    pub(super) fn read_by(&mut self, step: usize) -> &[Lit] {
-        if self.steps[step].reads.is_empty() {
-            let mut readers: Vec<Vec<Lit>> = vec![Vec::new(); self.cells.count()];
+    /// Finds out what a step reads, if nobody has asked yet.
+    pub(super) fn find_reads(&mut self, step: usize) {
+        if self.steps[step].reads.is_none() {
+            let mut readers = Readers::new(self.cells.count(), self.program.processes.len());
             for process in 0..self.program.processes.len() {
                 for location in 0..self.program.processes[process].code.len() {
                     let at = self.states[step].at[process][location];
                     let fires = self.graph.and(self.steps[step].go[process], at);
                     if fires != FALSE {
                         let accesses = std::mem::take(&mut self.accesses.0[process][location]);
-                        self.touch(step, fires, &accesses, &mut readers, &mut []);
+                        self.touch(step, fires, &accesses, &mut readers);
                         self.accesses.0[process][location] = accesses;
                     }
                 }
             }
-            self.steps[step].reads =
-                readers.into_iter().map(|readers| self.graph.any(readers)).collect();
+            self.steps[step].reads = Some(readers.any(&mut self.graph));
         }
-        &self.steps[step].reads
     }
 
-    /// Adds a reader to the cells (and, of a goal, program counters) that it reads in a state.
+    /// Adds a reader to what it reads in a state.
     pub(super) fn touch(
         &mut self,
         state: usize,
         reader: Lit,
         accesses: &[Access],
-        cells: &mut [Vec<Lit>],
-        counters: &mut [Lit],
+        readers: &mut Readers,
     ) {
         for access in accesses {
             match *access {
-                Access::Variable(variable) => cells[self.cells.of(variable)].push(reader),
+                Access::Variable(variable) => readers.cells[self.cells.of(variable)].push(reader),
                 Access::Element(variable, index) => {
                     let length = self.program.variable(variable).length.unwrap_or(1);
                     let is = self.decode(state, index, length);
@@ -145,17 +142,38 @@ impl Unrolling<'_> {
                     for (element, &is) in is[..length as usize].iter().enumerate() {
                         let reads = self.graph.and(reader, is);
                         if reads != FALSE {
-                            cells[first + element].push(reads);
+                            readers.cells[first + element].push(reads);
                         }
                     }
                 }
-                // Instructions do not read where others stand.
-                Access::Location(process) => {
-                    if let Some(counter) = counters.get_mut(process as usize) {
-                        *counter = reader;
-                    }
-                }
+                Access::Location(process) => readers.counters[process as usize].push(reader),
             }
         }
     }
+}
+
+/// Who reads each cell and each program counter.
+pub(super) struct Readers {
+    cells: Vec<Vec<Lit>>,
+    counters: Vec<Vec<Lit>>,
+}
+
+impl Readers {
+    pub fn new(cells: usize, processes: usize) -> Self {
+        Readers { cells: vec![Vec::new(); cells], counters: vec![Vec::new(); processes] }
+    }
+
+    /// Whether anybody reads them.
+    pub fn any(self, graph: &mut Graph) -> Reads {
+        let mut any =
+            |lists: Vec<Vec<Lit>>| lists.into_iter().map(|list| graph.any(list)).collect();
+        Reads { cells: any(self.cells), counters: any(self.counters) }
+    }
+}
+
+/// Whether each cell and each program counter is read. That a step reads its own process' counter goes without saying.
+#[derive(Clone)]
+pub(crate) struct Reads {
+    pub cells: Vec<Lit>,
+    pub counters: Vec<Lit>,
 }

@@ -11,22 +11,29 @@
 //! reads and overwrites what any step wrote, so every step of a projection is still needed.
 
 use super::Unrolling;
-use crate::circuit::{FALSE, Lit};
+use crate::circuit::Lit;
 
 impl Unrolling<'_> {
     /// Clauses by which the last step and the one before it are not independent and in the wrong order.
     pub fn keep_order(&mut self) {
         let Some(before) = self.depth().checked_sub(2) else { return };
         let after = before + 1;
+        self.find_reads(before);
+        self.find_reads(after);
+        let Unrolling { graph, steps, .. } = self;
+        let (first, second) = (&steps[before], &steps[after]);
+        let (Some(reads), Some(later)) = (&first.reads, &second.reads) else { return };
         let mut depends: Vec<Lit> = Vec::new();
-        let (first, second) = (self.read_by(before).to_vec(), self.read_by(after).to_vec());
-        for cell in 0..self.cells.count() {
-            let (writes, later) = (self.steps[before].writes[cell], self.steps[after].writes[cell]);
-            let touches = self.graph.or(second[cell], later);
-            depends.push(self.graph.and(writes, touches));
-            depends.push(self.graph.and(first[cell], later));
+        for cell in 0..first.writes.len() {
+            let touches = graph.or(later.cells[cell], second.writes[cell]);
+            depends.push(graph.and(first.writes[cell], touches));
+            depends.push(graph.and(reads.cells[cell], second.writes[cell]));
         }
-        let depends = self.graph.any(depends.into_iter().filter(|&lit| lit != FALSE));
+        for process in 0..first.go.len() {
+            depends.push(graph.and(first.go[process], later.counters[process]));
+            depends.push(graph.and(reads.counters[process], second.go[process]));
+        }
+        let depends = graph.any(depends);
         let processes = self.program.processes.len();
         for low in 0..processes {
             for high in low + 1..processes {

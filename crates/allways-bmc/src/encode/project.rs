@@ -23,9 +23,9 @@
 //! What a step writes here is what it does write (its condition holds, at the element it names), so that it is certain
 //! that what was there before is overwritten.
 
-use super::Unrolling;
-use super::access::{Access, accesses};
-use crate::circuit::{FALSE, Lit, TRUE};
+use super::access::{Readers, accesses};
+use super::{Step, Unrolling};
+use crate::circuit::{Lit, TRUE};
 use crate::program::ExprId;
 
 /// Which runs are left out because they do more than the goal needs.
@@ -48,29 +48,27 @@ impl Unrolling<'_> {
         }
         let end = self.depth();
         let program = self.program;
-        let mut readers: Vec<Vec<Lit>> = vec![Vec::new(); self.cells.count()];
-        let mut counters = vec![FALSE; program.processes.len()];
-        let goal: Vec<Access> = accesses(&program.exprs, [goal]);
-        self.touch(end, TRUE, &goal, &mut readers, &mut counters);
-        let mut matters: Vec<Lit> =
-            readers.into_iter().map(|readers| self.graph.any(readers)).collect();
+        let mut readers = Readers::new(self.cells.count(), program.processes.len());
+        self.touch(end, TRUE, &accesses(&program.exprs, [goal]), &mut readers);
+        let mut matters = readers.any(&mut self.graph);
 
         for step in (0..end).rev() {
-            let reads = self.read_by(step).to_vec();
-            let mut needed = vec![!active, self.steps[step].idle];
-            for (process, later) in counters.iter_mut().enumerate() {
-                let go = self.steps[step].go[process];
-                needed.push(self.graph.and(go, *later));
-                *later = self.graph.or(go, *later);
+            self.find_reads(step);
+            let Unrolling { graph, steps, .. } = self;
+            let Step { go, idle, writes, reads: Some(reads) } = &steps[step] else { return };
+            let mut needed = vec![!active, *idle];
+            for (process, later) in matters.counters.iter_mut().enumerate() {
+                needed.push(graph.and(go[process], *later));
+                // Who moves reads its own counter, so what was there before is overwritten, but not unread.
+                *later = graph.any([go[process], reads.counters[process], *later]);
             }
-            for (cell, later) in matters.iter_mut().enumerate() {
-                let writes = self.steps[step].writes[cell];
-                needed.push(self.graph.and(writes, *later));
+            for (cell, later) in matters.cells.iter_mut().enumerate() {
+                needed.push(graph.and(writes[cell], *later));
                 let kept = match projection {
-                    Projection::Live => self.graph.and(*later, !writes),
+                    Projection::Live => graph.and(*later, !writes[cell]),
                     _ => *later,
                 };
-                *later = self.graph.or(reads[cell], kept);
+                *later = graph.or(reads.cells[cell], kept);
             }
             self.require(needed);
         }

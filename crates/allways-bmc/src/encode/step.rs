@@ -1,5 +1,6 @@
 //! From one state to the next.
 
+use super::access::Reads;
 use super::value::Memo;
 use super::{Beginning, Dummies, StateBits, Unrolling};
 use crate::circuit::{Bits, FALSE, Lit, TRUE, bits};
@@ -12,8 +13,8 @@ pub(crate) struct Step {
     pub idle: Lit,
     /// By cell: whether it is written.
     pub writes: Vec<Lit>,
-    /// By cell: whether it is read. Nothing, until somebody asks.
-    pub reads: Vec<Lit>,
+    /// What is read. Nothing, until somebody asks.
+    pub reads: Option<Reads>,
 }
 
 impl Unrolling<'_> {
@@ -88,7 +89,7 @@ impl Unrolling<'_> {
             writes.push(written);
         }
         self.states.push(next);
-        self.steps.push(Step { go, idle, writes, reads: Vec::new() });
+        self.steps.push(Step { go, idle, writes, reads: None });
     }
 
     /// Whether nobody moves at the next step.

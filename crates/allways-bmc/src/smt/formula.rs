@@ -24,7 +24,7 @@ pub(crate) struct Formula<'a> {
 #[derive(Clone, Copy)]
 enum Wanted {
     /// The value of a cell at the start.
-    Cell(usize, Kind),
+    Cell(Kind),
     /// Which instruction is performed at a step.
     Selected(usize),
     /// An input of a step, or of the goal after the last.
@@ -101,7 +101,7 @@ impl<'a> Formula<'a> {
         }
         for (&value, (_, wanted)) in values.iter().zip(&self.wanted) {
             match *wanted {
-                Wanted::Cell(_, kind) => initial.push(kind.wrap(value)),
+                Wanted::Cell(kind) => initial.push(kind.wrap(value)),
                 Wanted::Selected(step) => selected.push((step, usize::try_from(value).ok()?)),
                 Wanted::Input(state, slot, kind) => {
                     inputs.push((state, slot, kind, kind.wrap(value)))
@@ -189,7 +189,7 @@ impl Writer<'_> {
                     }
                     None => self.terms.bound(&cell, variable.kind),
                 }
-                wanted.push((cell, Wanted::Cell(wanted.len(), variable.kind)));
+                wanted.push((cell, Wanted::Cell(variable.kind)));
             }
         }
         for process in 0..program.processes.len() {
