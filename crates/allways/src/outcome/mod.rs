@@ -495,6 +495,35 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
+    /// An outcome of a checker of one's own, which says nothing yet: that it is inconclusive.
+    ///
+    /// ```
+    /// use allways::{Outcome, Verdict};
+    /// let mut outcome = Outcome::new("my checker");
+    /// outcome.verdict = Verdict::Holds;
+    /// assert_eq!(outcome.engine, "my checker");
+    /// ```
+    pub fn new(engine: impl Into<String>) -> Self {
+        Outcome {
+            verdict: Verdict::Inconclusive,
+            complete: false,
+            bounded_by: None,
+            engine: engine.into(),
+            beside: Vec::new(),
+            properties: Vec::new(),
+            violation: None,
+            minimised: None,
+            story: None,
+            witnesses: Vec::new(),
+            goals: Vec::new(),
+            coverage: None,
+            warnings: Vec::new(),
+            piles_up: None,
+            of_threads: false,
+            statistics: Statistics::default(),
+        }
+    }
+
     /// What a person wants to know, with the run shown like this.
     fn text(&self, options: &TextOptions) -> String {
         let mut text = match (&self.violation, self.verdict) {

@@ -359,3 +359,23 @@ pub struct StoryEnding {
     /// observer, and where the system is stuck: there all nodes are at fault.
     pub culprits: Vec<usize>,
 }
+
+impl StoryEnding {
+    /// An ending of which no more is known than the property's name.
+    ///
+    /// ```
+    /// let ending = allways::StoryEnding::new("agreement".to_owned());
+    /// assert_eq!((ending.property.as_str(), ending.cause), ("agreement", None));
+    /// ```
+    pub fn new(property: String) -> Self {
+        StoryEnding {
+            property,
+            kind: None,
+            cause: None,
+            reads: Vec::new(),
+            reads_at_start: Vec::new(),
+            observer: None,
+            culprits: Vec::new(),
+        }
+    }
+}

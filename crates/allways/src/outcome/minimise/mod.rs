@@ -167,6 +167,25 @@ pub struct Minimised {
 }
 
 impl Minimised {
+    /// What became of a run, by whoever has a way of their own to make it smaller.
+    ///
+    /// ```
+    /// use allways::{Minimised, Run, RunSize};
+    /// let size = RunSize::of(&Run::default());
+    /// assert!(!Minimised::new(size, size).is_smaller());
+    /// ```
+    pub fn new(before: RunSize, after: RunSize) -> Self {
+        Minimised {
+            before,
+            after,
+            preemptions: None,
+            candidates: 0,
+            states: 0,
+            is_shortest: false,
+            out_of_time: false,
+        }
+    }
+
     /// Whether the run is smaller than it was.
     ///
     /// ```
