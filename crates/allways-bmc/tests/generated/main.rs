@@ -6,8 +6,9 @@ mod kinds;
 mod sample;
 
 use allways_bmc::program::{Checked, Node, Origin};
+use allways_bmc::run::interpret::any_of;
 use allways_bmc::run::{
-    Cell, End, Interpreter, Run, Step, TooMany, each_run, enumerate, runs, slice,
+    Cell, End, Interpreter, Run, State, Step, TooMany, each_run, enumerate, runs, slice,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -91,14 +92,14 @@ proptest! {
         let mut earliest = vec![None; goals.len()];
         let mut states_seen = BTreeSet::new();
         let mut count = 0_u128;
-        let with = |_: &Run, states: &[allways_bmc::run::State]| {
+        let with = |_: &Run, states: &[State]| {
             count += 1;
             for (place, state) in states.iter().enumerate() {
                 if !states_seen.insert((place, state.clone())) {
                     continue;
                 }
                 for (goal, earliest) in goals.iter().zip(&mut earliest) {
-                    let inputs = allways_bmc::run::interpret::any_of(&goal.inputs, LIMIT);
+                    let inputs = any_of(&goal.inputs, LIMIT);
                     let mut inputs = inputs.expect("few inputs").into_iter();
                     let holds = |inputs: Vec<i64>| {
                         interpreter.evaluate(state, &inputs, goal.target) != 0
