@@ -1,7 +1,7 @@
 //! Programs performed step by step with concrete values: what everything symbolic is compared with.
 //!
 //! - [`interpret`] says what an expression and a step mean;
-//! - [`enumerate`] looks at all states within some number of steps;
+//! - [`enumerate`](mod@enumerate) looks at all states within some number of steps;
 //! - [`slice`](mod@slice) says which steps of a run matter for some variables.
 //!
 //! Nothing here shares code with the encodings, and all of it is as plain as possible.

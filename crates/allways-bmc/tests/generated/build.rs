@@ -73,10 +73,17 @@ impl Plan {
             }
             program.processes.push(Process { name: format!("P{number}"), code });
         }
-        for (place, (claim, condition)) in self.properties.iter().enumerate() {
-            let condition =
-                Builder::new(&mut program, &lengths, None, true).term(condition, Kind::Bool);
+        for (place, (claim, condition, other)) in self.properties.iter().enumerate() {
             let claim = [Claim::Never, Claim::Always, Claim::Reachable][usize::from(*claim) % 3];
+            let mut builder = Builder::new(&mut program, &lengths, None, true);
+            let mut condition = builder.term(condition, Kind::Bool);
+            if let Some(other) = other {
+                let other = builder.term(other, Kind::Bool);
+                condition = match claim {
+                    Claim::Always => program.exprs.or(condition, other),
+                    Claim::Never | Claim::Reachable => program.exprs.and(condition, other),
+                };
+            }
             let name = format!("property {place}");
             program.properties.push(Property { name, claim, condition, span: 0..0 });
         }
@@ -221,13 +228,16 @@ impl<'a> Builder<'a> {
             let negative = exprs.intern(Node::Binary(Binary::Less, index, zero), Kind::Bool);
             outside = exprs.or(negative, outside);
         }
-        if exprs.constant(outside).is_none() && !self.outside.contains(&outside) {
+        if let Some(index) = exprs.constant(index) {
+            outside = exprs.truth(!(0..length).contains(&index));
+        }
+        if exprs.constant(outside) != Some(0) && !self.outside.contains(&outside) {
             self.outside.push(outside);
         }
         Some(index)
     }
 
-    /// The kind of a variable, or of a number if it is a `bool`: there are no arrays with such an index.
+    /// The kind of a variable, or that of some number if it is a `bool`.
     fn kind_of(&self, which: u8) -> Kind {
         let variable = self.readable[usize::from(which) % self.readable.len()];
         match self.program.variable(variable).kind {
@@ -304,7 +314,7 @@ impl<'a> Builder<'a> {
                     _ => kind_of_number(*of),
                 };
                 let (a, b) = (self.term(a, of), self.term(b, of));
-                let expr = if equals {
+                let expr = if equals || a == b {
                     self.program.exprs.equal(a, b)
                 } else {
                     self.program.exprs.intern(Node::Binary(Binary::Less, a, b), Kind::Bool)

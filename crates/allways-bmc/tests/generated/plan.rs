@@ -12,8 +12,8 @@ pub struct Plan {
     pub arrays: Vec<(Declared, u8)>,
     pub lock: bool,
     pub processes: Vec<ProcessPlan>,
-    /// Which claim (of three), and about what.
-    pub properties: Vec<(u8, Term)>,
+    /// Which claim (of three), and about what; with two conditions it is harder to find what is looked for.
+    pub properties: Vec<(u8, Term, Option<Term>)>,
 }
 
 /// A variable: which kind, and its value at the start, if that is known.
@@ -72,13 +72,21 @@ fn number() -> impl Strategy<Value = i8> {
     -4..8_i8
 }
 
+fn variable() -> impl Strategy<Value = Term> + Clone {
+    let index = (0..3_i8).prop_map(|index| Box::new(Term::Number(index)));
+    (any::<u8>(), index).prop_map(|(which, index)| Term::Variable(which, index))
+}
+
+fn at() -> impl Strategy<Value = Term> + Clone {
+    (0..3_u8, 0..6_u8).prop_map(|(process, location)| Term::At(process, location))
+}
+
 fn leaf() -> impl Strategy<Value = Term> + Clone {
-    let variable = |index: i8| move |which| Term::Variable(which, Box::new(Term::Number(index)));
     prop_oneof![
         3 => number().prop_map(Term::Number),
-        5 => (any::<u8>(), 0..3_i8).prop_map(move |(which, index)| variable(index)(which)),
+        5 => variable(),
         1 => Just(Term::Input),
-        1 => (0..3_u8, 0..6_u8).prop_map(|(process, location)| Term::At(process, location)),
+        1 => at(),
     ]
 }
 
@@ -100,7 +108,7 @@ fn term() -> impl Strategy<Value = Term> + Clone {
 
 /// A condition that is likely to hold in some states and not in others.
 fn condition() -> impl Strategy<Value = Term> + Clone {
-    let compare = (any::<u8>(), any::<u8>(), leaf(), leaf());
+    let compare = (any::<u8>(), any::<u8>(), variable(), leaf());
     prop_oneof![
         3 => compare.prop_map(|(o, kind, a, b)| Term::Compare(o, kind, Box::new(a), Box::new(b))),
         1 => term(),
@@ -111,8 +119,17 @@ fn declared() -> impl Strategy<Value = Declared> {
     (any::<u8>(), weighted(0.85, number()))
 }
 
+/// What a variable becomes: often somewhat more than another one, so that loops count.
+fn value() -> impl Strategy<Value = Term> {
+    let sum = (variable(), prop_oneof![Just(Term::Number(1)), leaf()]);
+    prop_oneof![
+        2 => term(),
+        1 => sum.prop_map(|(a, b)| Term::Binary(0, Box::new(a), Box::new(b))),
+    ]
+}
+
 fn update() -> impl Strategy<Value = UpdatePlan> {
-    (any::<u8>(), leaf(), weighted(0.25, condition()), term())
+    (any::<u8>(), leaf(), weighted(0.25, condition()), value())
         .prop_map(|(variable, index, when, value)| UpdatePlan { variable, index, when, value })
 }
 
@@ -121,13 +138,13 @@ fn instruction() -> impl Strategy<Value = InstructionPlan> {
         prop_oneof![1 => vec(update(), 0..1), 5 => vec(update(), 1..2), 2 => vec(update(), 2..3)];
     let branch = weighted(0.25, (condition(), 0..6_u8));
     (
-        weighted(0.2, condition()),
+        weighted(0.12, condition()),
         updates,
         branch,
-        weighted(0.15, 0..6_u8),
+        weighted(0.2, 0..6_u8),
         weighted(0.15, any::<u8>()),
         weighted(0.2, condition()),
-        weighted(0.25, any::<bool>()),
+        weighted(0.25, proptest::bool::weighted(0.4)),
     )
         .prop_map(|(guard, updates, branch, jump, input, assertion, lock)| InstructionPlan {
             guard,
@@ -152,7 +169,7 @@ pub fn plans(size: Size) -> impl Strategy<Value = Plan> {
         vec((declared(), 1..4_u8), 0..=1),
         any::<bool>(),
         vec(process(size.instructions), 2..=size.processes.max(2)),
-        vec((0..3_u8, condition()), 2..=3),
+        vec((0..3_u8, condition(), weighted(0.7, prop_oneof![condition(), at()])), 2..=3),
     )
         .prop_map(|(variables, arrays, lock, processes, properties)| Plan {
             variables,
