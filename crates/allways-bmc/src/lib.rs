@@ -3,11 +3,13 @@
 pub mod check;
 mod circuit;
 mod encode;
+mod model;
 pub mod program;
 pub mod run;
 mod smt;
 mod solve;
 
 pub use encode::Projection;
+pub use model::{Checked, Judged, Model};
 pub use smt::Theory;
 pub use solve::Embedded;

@@ -324,6 +324,18 @@ pub struct Observed {
     pub after: String,
 }
 
+impl Observed {
+    /// An observer that was one thing and is another.
+    ///
+    /// ```
+    /// let moved = allways::Observed::new(0, "idle".to_owned(), "busy".to_owned());
+    /// assert_eq!(moved.after, "busy");
+    /// ```
+    pub fn new(observer: usize, before: String, after: String) -> Self {
+        Observed { observer, before, after }
+    }
+}
+
 /// What the end of a run shows.
 ///
 /// ```
