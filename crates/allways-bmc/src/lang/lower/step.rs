@@ -13,6 +13,9 @@ use crate::program::{
 use std::collections::BTreeMap;
 use std::mem::take;
 
+/// How many parts of a path are looked at.
+const PARTS: usize = 16;
+
 /// An instruction that is being made.
 pub(super) struct Step {
     /// Under which condition what comes next is performed or evaluated.
@@ -117,12 +120,31 @@ impl<'a> Lowerer<'a, '_> {
 
     /// On this path, the condition must not hold.
     pub(super) fn check(&mut self, what: Checked, bad: ExprId, span: Span) {
+        if self.excludes(self.step.path, bad) {
+            return;
+        }
         let bad = self.exprs.and(self.step.path, bad);
         let known = |check: &Check| check.what == what && check.bad == bad;
         let again = what == Checked::Index && self.step.checks.iter().any(known);
         if self.exprs.constant(bad) != Some(0) && !self.is_dead() && !again {
             self.step.checks.push(Check { what, bad, span });
         }
+    }
+
+    /// Whether a path says itself that something does not hold: that of `a[i]` in `i < 4 && a[i]` does.
+    fn excludes(&self, path: ExprId, bad: ExprId) -> bool {
+        let Node::Unary(Unary::Not, good) = self.exprs.node(bad) else { return false };
+        let mut rest = path;
+        // The parts of a path are a list to the left.
+        for _ in 0..PARTS {
+            match self.exprs.node(rest) {
+                _ if rest == good => return true,
+                Node::Binary(Binary::And, _, last) if last == good => return true,
+                Node::Binary(Binary::And, left, _) => rest = left,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// What a variable is now.
