@@ -3,6 +3,7 @@
 pub mod check;
 mod circuit;
 mod encode;
+pub mod lang;
 mod model;
 pub mod program;
 pub mod run;

@@ -18,6 +18,7 @@
 //! - Neither operand of `And` and `Or` has effects, so it does not matter which are evaluated.
 
 mod expr;
+mod fold;
 
 pub use expr::{Binary, ExprId, Exprs, Kind, Node, Unary};
 use std::fmt;
