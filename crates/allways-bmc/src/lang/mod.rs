@@ -31,11 +31,13 @@ pub fn compile(
     }
     let mut diagnostics = Vec::new();
     let tokens = lex::lex(source, &mut diagnostics);
-    let tree = parse::parse(tokens.clone(), &mut diagnostics);
     if diagnostics.is_empty() {
-        match lower::lower(name, source, &tokens, &tree, constants) {
-            Ok(program) => return Ok(program),
-            Err(found) => diagnostics = found,
+        let tree = parse::parse(tokens.clone(), &mut diagnostics);
+        if diagnostics.is_empty() {
+            match lower::lower(name, source, &tokens, &tree, constants) {
+                Ok(program) => return Ok(program),
+                Err(found) => diagnostics = found,
+            }
         }
     }
     diagnostics.truncate(limits::MAX_DIAGNOSTICS);
