@@ -127,8 +127,9 @@ pub(crate) fn nearest<'a>(name: &str, all: impl IntoIterator<Item = &'a str>) ->
     all.into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed && *candidate != name)
         .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed)
-        .filter(|(distance, candidate)| *distance < candidate.len().min(name.len()))
+        .filter(|(distance, candidate)| {
+            *distance <= allowed && *distance < candidate.len().min(name.len())
+        })
         .min()
         .map(|(_, candidate)| candidate)
 }

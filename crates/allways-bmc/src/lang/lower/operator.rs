@@ -212,8 +212,10 @@ impl<'a> Lowerer<'a, '_> {
             let diagnostic = Diagnostic::new(message, expr.span.clone(), "this is a `bool`");
             return Err(self.report(diagnostic.help(help)));
         }
+        let written = matches!(b, Value::Number(_)) || self.is_untouched();
         let (a, b) = self.same_kind(a, b, left, right)?;
-        if matches!(op, Binary::Divide | Binary::Remainder) && self.exprs.constant(b) == Some(0) {
+        let divides = matches!(op, Binary::Divide | Binary::Remainder);
+        if divides && written && self.exprs.constant(b) == Some(0) {
             self.divided_by_zero(&right.span)?;
         }
         Ok(Value::Expr(self.exprs.binary(op, a, b)))
