@@ -1,6 +1,6 @@
 //! The language for concurrent programs (`*.pbmc`), to the [`Program`] that everything else works on.
 //!
-//! A source goes through three passes: [`lex`] makes tokens, [`parse`] makes a tree, and [`lower`] gives names and kinds
+//! A source goes through three passes: `lex` makes tokens, `parse` makes a tree, and `lower` gives names and kinds
 //! their meaning and makes instructions. A pass reports all that it finds; the next one begins only if it found nothing,
 //! so that nobody reads of errors that follow from others. No source makes any of them panic.
 
