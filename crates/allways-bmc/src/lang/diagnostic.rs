@@ -3,6 +3,9 @@
 use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind, Source};
 use std::ops::Range;
 
+/// Lines with more bytes are not shown: nobody reads them, and drawing them takes long.
+const LONGEST_LINE: usize = 1_000;
+
 /// Something that is wrong with a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -55,6 +58,10 @@ impl Diagnostic {
             let help = self.help.iter().map(|help| format!("  help: {help}\n"));
             return format!("Error: {}\n{}", self.message, help.collect::<String>());
         };
+        let spans = [Some(span), self.related.as_ref().map(|(span, _)| span)];
+        if spans.into_iter().flatten().any(|span| line(source, span).len() > LONGEST_LINE) {
+            return self.plain(name, source, span);
+        }
         let config = Config::default()
             .with_color(color)
             .with_index_type(IndexType::Byte)
@@ -79,9 +86,26 @@ impl Diagnostic {
         let mut text = Vec::new();
         match report.finish().write((name, Source::from(source)), &mut text) {
             Ok(()) => String::from_utf8_lossy(&text).into_owned(),
-            Err(_) => format!("Error: {}\n", self.message),
+            Err(_) => self.plain(name, source, span),
         }
     }
+
+    /// Without the lines of the source.
+    fn plain(&self, name: &str, source: &str, span: &Range<usize>) -> String {
+        let start = within(source, span).start;
+        let number = source[..start].matches('\n').count() + 1;
+        let column = source[..start].chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let help = self.help.iter().map(|help| format!("  help: {help}\n")).collect::<String>();
+        format!("Error: {}\n  {name}:{number}:{column}: {}\n{help}", self.message, self.label)
+    }
+}
+
+/// The lines that a span is in.
+fn line<'s>(source: &'s str, span: &Range<usize>) -> &'s str {
+    let Range { start, end } = within(source, span);
+    let from = source[..start].rfind('\n').map_or(0, |at| at + 1);
+    let to = source[end..].find('\n').map_or(source.len(), |at| end + at);
+    &source[from..to]
 }
 
 /// A span, within the source and between characters.
@@ -103,7 +127,9 @@ pub(crate) fn nearest<'a>(name: &str, all: impl IntoIterator<Item = &'a str>) ->
     all.into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed && *candidate != name)
         .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.len())
+        .filter(|(distance, candidate)| {
+            *distance <= allowed && *distance < candidate.len().min(name.len())
+        })
         .min()
         .map(|(_, candidate)| candidate)
 }

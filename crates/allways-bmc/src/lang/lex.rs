@@ -80,8 +80,8 @@ pub fn lex<'a>(source: &'a str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token<
             at += 1;
         } else if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
-            match rest[2..].find("*/") {
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            match comment.find("*/") {
                 Some(length) => at += length + 4,
                 None => {
                     let message = "this comment is never closed";
@@ -141,7 +141,7 @@ fn number(text: &str, start: usize, diagnostics: &mut Vec<Diagnostic>) -> i64 {
         };
         any = true;
         value = value
-            .and_then(|value| Some(value * u64::from(radix) + u64::from(digit)))
+            .map(|value| value * u64::from(radix) + u64::from(digit))
             .filter(|value| *value <= MAX_NUMBER);
     }
     match value {

@@ -1,6 +1,6 @@
 //! The language for concurrent programs (`*.pbmc`), to the [`Program`] that everything else works on.
 //!
-//! A source goes through three passes: [`lex`] makes tokens, [`parse`] makes a tree, and [`lower`] gives names and kinds
+//! A source goes through three passes: `lex` makes tokens, `parse` makes a tree, and `lower` gives names and kinds
 //! their meaning and makes instructions. A pass reports all that it finds; the next one begins only if it found nothing,
 //! so that nobody reads of errors that follow from others. No source makes any of them panic.
 
@@ -31,11 +31,13 @@ pub fn compile(
     }
     let mut diagnostics = Vec::new();
     let tokens = lex::lex(source, &mut diagnostics);
-    let tree = parse::parse(tokens.clone(), &mut diagnostics);
     if diagnostics.is_empty() {
-        match lower::lower(name, source, &tokens, &tree, constants) {
-            Ok(program) => return Ok(program),
-            Err(found) => diagnostics = found,
+        let tree = parse::parse(tokens.clone(), &mut diagnostics);
+        if diagnostics.is_empty() {
+            match lower::lower(name, source, &tokens, &tree, constants) {
+                Ok(program) => return Ok(program),
+                Err(found) => diagnostics = found,
+            }
         }
     }
     diagnostics.truncate(limits::MAX_DIAGNOSTICS);

@@ -4,8 +4,9 @@
 //! all inputs, and must end in the same states with the same checks failed.
 
 use super::lowering::compiled;
-use allways_bmc::program::{ExprId, Instruction, Kind, Node, Program};
+use allways_bmc::program::{Check, Checked, ExprId, Instruction, Kind, Node, Program};
 use proptest::prelude::*;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// A value for each element of each variable.
@@ -16,21 +17,39 @@ type Ends = BTreeSet<(State, BTreeSet<String>)>;
 const DECLARATIONS: &str = "shared uint<2> x, y; shared int<3> s; shared bool b; \
                             shared uint<2> a[3]; shared bool f[2]; mutex m, k[2];";
 
-fn eval(program: &Program, state: &State, inputs: &[i64], id: ExprId) -> i64 {
-    let sub = |id| eval(program, state, inputs, id);
-    let kind = program.exprs.kind(id);
-    match program.exprs.node(id) {
-        Node::Const(value) => value,
-        Node::Var(id) => state[id.0 as usize][0],
-        Node::Element(id, index) => {
-            let index = usize::try_from(sub(index)).unwrap_or(usize::MAX);
-            state[id.0 as usize].get(index).copied().unwrap_or(0)
+/// Evaluates expressions in a state, each of them once.
+struct Eval<'p> {
+    program: &'p Program,
+    state: &'p State,
+    inputs: &'p [i64],
+    known: RefCell<Vec<Option<i64>>>,
+}
+
+impl Eval<'_> {
+    fn eval(&self, id: ExprId) -> i64 {
+        let known = self.known.borrow()[id.index()];
+        known.unwrap_or_else(|| {
+            let value = self.compute(id);
+            self.known.borrow_mut()[id.index()] = Some(value);
+            value
+        })
+    }
+
+    fn compute(&self, id: ExprId) -> i64 {
+        let exprs = &self.program.exprs;
+        match exprs.node(id) {
+            Node::Const(value) => value,
+            Node::Var(id) => self.state[id.0 as usize][0],
+            Node::Element(id, index) => {
+                let index = usize::try_from(self.eval(index)).unwrap_or(usize::MAX);
+                self.state[id.0 as usize].get(index).copied().unwrap_or(0)
+            }
+            Node::Input(number) => self.inputs[number as usize],
+            Node::At(..) => unreachable!("there are no properties"),
+            Node::Unary(op, a) => op.apply(self.eval(a), exprs.kind(a), exprs.kind(id)),
+            Node::Binary(op, a, b) => op.apply(self.eval(a), self.eval(b), exprs.kind(a)),
+            Node::If(c, a, b) => self.eval(if self.eval(c) == 1 { a } else { b }),
         }
-        Node::Input(number) => inputs[number as usize],
-        Node::At(..) => unreachable!("there are no properties"),
-        Node::Unary(op, a) => op.apply(sub(a), program.exprs.kind(a), kind),
-        Node::Binary(op, a, b) => op.apply(sub(a), sub(b), program.exprs.kind(a)),
-        Node::If(c, a, b) => sub(if sub(c) == 1 { a } else { b }),
     }
 }
 
@@ -54,7 +73,9 @@ fn perform(
     inputs: &[i64],
     instruction: &Instruction,
 ) -> Option<(State, BTreeSet<String>, u32)> {
-    let eval = |id| eval(program, state, inputs, id);
+    let known = RefCell::new(vec![None; program.exprs.len()]);
+    let evaluator = Eval { program, state, inputs, known };
+    let eval = |id| evaluator.eval(id);
     if eval(instruction.guard) == 0 {
         return None;
     }
@@ -67,7 +88,12 @@ fn perform(
         }
     }
     let failed = instruction.checks.iter().filter(|check| eval(check.bad) == 1);
-    let failed = failed.map(|check| format!("{} {:?}", check.what, check.span.len())).collect();
+    // Indices that fail together are one check.
+    let show = |check: &Check| match check.what {
+        Checked::Index => "index".to_owned(),
+        what => format!("{what} {}", check.span.len()),
+    };
+    let failed = failed.map(show).collect();
     let next = instruction.next.iter().find(|(condition, _)| eval(*condition) == 1);
     Some((after, failed, next.expect("the last condition is true").1))
 }
@@ -77,7 +103,11 @@ fn ends(program: &Program, state: &State) -> Ends {
     let code = &program.processes[0].code;
     let mut ends = Ends::new();
     let mut open = vec![(state.clone(), BTreeSet::new(), 0)];
+    let mut seen = BTreeSet::new();
     while let Some((state, failed, location)) = open.pop() {
+        if !seen.insert((state.clone(), failed.clone(), location)) {
+            continue;
+        }
         let Some(instruction) = code.get(location as usize) else {
             ends.insert((state, failed));
             continue;
@@ -98,7 +128,7 @@ fn number() -> impl Strategy<Value = String> {
         Just("a[0]".to_owned()),
         Just("a[y]".to_owned()),
         Just("a[s]".to_owned()),
-        (0..4).prop_map(|value| value.to_string()),
+        (0..4_i64).prop_map(|value: i64| value.to_string()),
     ];
     leaf.prop_recursive(2, 6, 2, |inner| {
         prop_oneof![
@@ -155,7 +185,7 @@ fn statement() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn does_what_its_statements_do(

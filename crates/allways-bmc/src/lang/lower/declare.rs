@@ -18,6 +18,9 @@ impl<'a> Lowerer<'a, '_> {
         for (place, value, _) in &tree.initial {
             let _ = self.initial(place, value);
         }
+        for range in tree.processes.iter().filter_map(|process| process.replicas.as_ref()) {
+            let _ = self.fresh(range.name);
+        }
         self.locals(tree);
     }
 
@@ -32,6 +35,9 @@ impl<'a> Lowerer<'a, '_> {
                 self.report(Diagnostic::nowhere(message).maybe_help(help));
             }
         }
+        self.later.extend(tree.constants.iter().map(|(name, _)| name.text));
+        let variables = tree.variables.iter().flat_map(|declaration| &declaration.variables);
+        self.later.extend(variables.map(|declared| declared.name.text));
         for (name, expr) in &tree.constants {
             // What is declared is looked at even if it is not used.
             let declared = self.constant(expr);
@@ -112,11 +118,6 @@ impl<'a> Lowerer<'a, '_> {
             }
             self.global(process.name, Symbol::Processes(self.groups.len()));
             self.groups.push(Group { name: process.name.text, replicas, first, source });
-        }
-        for process in &tree.processes {
-            if let Some(range) = &process.replicas {
-                let _ = self.fresh(range.name);
-            }
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) enum Cell {
     Scalar(VarId),
     /// An element of an array.
     Element(VarId, Index),
-    /// An element outside, where nothing is ever evaluated.
+    /// An element outside: it is 0, and writing it does nothing.
     Nowhere(VarId),
 }
 

@@ -11,7 +11,7 @@ use crate::program::{Binary, Checked, ExprId, Exprs, Kind, Node, Unary, VarId};
 const DEPTH: u32 = 8;
 
 impl<'a> Lowerer<'a, '_> {
-    /// The index of an element of an array with so many; `None` if it is outside where nothing is ever evaluated.
+    /// The index of an element of an array with so many; `None` if it is outside, which is checked or never evaluated.
     pub(super) fn index(
         &mut self,
         array: VarId,
@@ -36,7 +36,11 @@ impl<'a> Lowerer<'a, '_> {
             let diagnostic = Diagnostic::new(message, index.span.clone(), "this is a `bool`");
             return Err(self.report(diagnostic.help(help)));
         }
-        if let Some(number) = self.exprs.constant(at).filter(|at| !(0..length).contains(at)) {
+        // What is constant only because of what was written before is no error, but checked.
+        if let Some(number) = self.exprs.constant(at)
+            && !(0..length).contains(&number)
+            && self.is_untouched()
+        {
             return self.outside(array, length, number, index);
         }
         let (least, most) = bounds(&self.exprs, at, DEPTH);
@@ -57,7 +61,8 @@ impl<'a> Lowerer<'a, '_> {
             let bad = self.exprs.not(inside);
             self.check(Checked::Index, bad, index.span.clone());
         }
-        Ok(Some(Index { at, inside }))
+        let never = self.exprs.constant(inside) == Some(0);
+        Ok(if never { None } else { Some(Index { at, inside }) })
     }
 
     fn outside(

@@ -44,6 +44,7 @@ pub fn lower<'a>(
         exprs,
         variables: Vec::new(),
         globals: FxHashMap::default(),
+        later: FxHashSet::default(),
         groups: Vec::new(),
         members: Vec::new(),
         bound: Vec::new(),
@@ -76,6 +77,8 @@ struct Lowerer<'a, 't> {
     exprs: Exprs,
     variables: Vec<Variable>,
     globals: FxHashMap<&'a str, Global>,
+    /// The names of all constants and shared variables, declared so far or not.
+    later: FxHashSet<&'a str>,
     groups: Vec<Group<'a>>,
     members: Vec<Member<'a>>,
     /// The numbers of replicas and quantifiers that are visible.
@@ -252,6 +255,9 @@ impl<'a> Lowerer<'a, '_> {
                 Some(format!("the variable of a process is `{}.{}`", owner.name, name.text))
             }
             Some(owner) => Some(format!("`{}` is a variable of `{}` only", name.text, owner.name)),
+            None if self.later.contains(name.text) => {
+                Some("a constant can only use constants that are declared before it".to_owned())
+            }
             None => did_you_mean(name.text, self.visible()),
         };
         let message = format!("unknown name `{}`", name.text);

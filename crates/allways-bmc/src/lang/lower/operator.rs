@@ -30,7 +30,16 @@ impl<'a> Lowerer<'a, '_> {
         expected: Option<Kind>,
     ) -> Lowered<Value> {
         if op == UnaryOp::Not {
-            let inner = self.typed(inner, Kind::Bool)?;
+            let value = self.value(inner, Some(Kind::Bool))?;
+            if let Some(kind @ Kind::Int { .. }) = self.kind_of(value) {
+                let message = format!("`!` needs a `bool`, found `{kind}`");
+                let label = format!("this is a `{kind}`");
+                let text = self.operand(inner);
+                let help = format!("write `{text} == 0`, or `~{text}` to turn its bits");
+                let diagnostic = Diagnostic::new(message, inner.span.clone(), label);
+                return Err(self.report(diagnostic.help(help)));
+            }
+            let inner = self.coerce(value, Kind::Bool, inner)?;
             return Ok(Value::Expr(self.exprs.not(inner)));
         }
         let id = match (self.value(inner, expected)?, op) {
@@ -190,8 +199,9 @@ impl<'a> Lowerer<'a, '_> {
         if let (Value::Number(x), Value::Number(y)) = (a, b) {
             return self.exact(op, x, y, left, right);
         }
-        let (a, b) = self.same_kind(a, b, left, right)?;
-        if self.exprs.kind(a) == Kind::Bool {
+        let truth = [(a, left), (b, right)];
+        let truth = truth.into_iter().find(|(value, _)| self.kind_of(*value) == Some(Kind::Bool));
+        if let Some((_, expr)) = truth {
             let help = match op {
                 Binary::BitAnd => "write `&&`",
                 Binary::BitOr => "write `||`",
@@ -199,10 +209,13 @@ impl<'a> Lowerer<'a, '_> {
                 _ => "a `bool` as a number is `b as uint<1>`",
             };
             let message = "this operator needs numbers, found `bool`";
-            let diagnostic = Diagnostic::new(message, left.span.clone(), "this is a `bool`");
+            let diagnostic = Diagnostic::new(message, expr.span.clone(), "this is a `bool`");
             return Err(self.report(diagnostic.help(help)));
         }
-        if matches!(op, Binary::Divide | Binary::Remainder) && self.exprs.constant(b) == Some(0) {
+        let written = matches!(b, Value::Number(_)) || self.is_untouched();
+        let (a, b) = self.same_kind(a, b, left, right)?;
+        let divides = matches!(op, Binary::Divide | Binary::Remainder);
+        if divides && written && self.exprs.constant(b) == Some(0) {
             self.divided_by_zero(&right.span)?;
         }
         Ok(Value::Expr(self.exprs.binary(op, a, b)))

@@ -105,6 +105,11 @@ impl<'a> Lowerer<'a, '_> {
         Instruction { guard, updates, next: Vec::new(), inputs, checks, text, span }
     }
 
+    /// Whether nothing was written before: what is constant now is so in the source.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.step.store.len() == 0
+    }
+
     /// Any value of a kind.
     pub(super) fn input(&mut self, kind: Kind) -> ExprId {
         self.step.inputs.push(kind);
@@ -214,7 +219,7 @@ impl<'a> Lowerer<'a, '_> {
             self.step.store = base.clone();
             // What is wrong with it has been reported; the block is looked at nevertheless.
             let chosen = condition(self, number);
-            let chosen = chosen.unwrap_or_else(|_| Some(self.step.path));
+            let chosen = chosen.unwrap_or(Some(self.step.path));
             if let Some(chosen) = chosen {
                 self.step.path = self.exprs.and(otherwise, chosen);
                 let not = self.exprs.not(chosen);

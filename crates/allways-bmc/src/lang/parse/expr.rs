@@ -170,14 +170,19 @@ impl<'a> Parser<'a, '_> {
                 return Err(self.report(diagnostic));
             }
             if self.is("[") {
-                let message = "arrays have one dimension";
-                let diagnostic = Diagnostic::new(message, self.span(), "a second index")
-                    .help("use one array, and an index like `row * 4 + column`");
-                return Err(self.report(diagnostic));
+                return Err(self.dimensions());
             }
             Shape::Place(first)
         };
         self.made(shape, start..self.end())
+    }
+
+    /// Reports a second index.
+    pub(super) fn dimensions(&mut self) -> Reported {
+        let message = "arrays have one dimension";
+        let diagnostic = Diagnostic::new(message, self.span(), "a second index")
+            .help("use one array, and an index like `row * 4 + column`");
+        self.report(diagnostic)
     }
 
     fn no_expression(&mut self) -> Reported {

@@ -99,6 +99,9 @@ impl<'a> Parser<'a, '_> {
                     Tok::Sign("=" | "[") => self.place()?,
                     _ => return Err(self.strange_statement()),
                 };
+                if self.is("[") {
+                    return Err(self.dimensions());
+                }
                 if !self.is("=") {
                     let diagnostic = self.expected("`=`");
                     return Err(self.report(diagnostic.help("an assignment is `a[0] = 1;`")));
@@ -182,9 +185,14 @@ impl<'a> Parser<'a, '_> {
             {
                 diagnostic = diagnostic.help(format!("write `{name} = {name} {sign} 1;`"));
             }
+            (Tok::Sign("}"), ..) => {
+                diagnostic = diagnostic.help("behind a label is a statement, for example `skip;`");
+            }
             (Tok::Name(name), ..) => {
                 if let Some(help) = did_you_mean(name, KEYWORDS.iter().copied()) {
                     diagnostic = diagnostic.help(help);
+                } else if self.after(1) == Tok::Sign("(") {
+                    diagnostic = diagnostic.help("there are no functions");
                 } else {
                     let help = format!("an assignment is `{name} = …;`");
                     diagnostic = diagnostic.help(help);
