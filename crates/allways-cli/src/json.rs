@@ -357,6 +357,11 @@ impl Serialize for Values<'_> {
     }
 }
 
+/// The values of parameters of which no more is known.
+pub(crate) fn words(pairs: &[(String, String)]) -> Vec<(&str, Value<'_>)> {
+    pairs.iter().map(|(name, text)| (name.as_str(), Value::Word(text))).collect()
+}
+
 /// The values of parameters, numbers as numbers.
 pub(crate) fn values<'a>(
     entry: &Entry,

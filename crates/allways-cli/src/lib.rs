@@ -30,6 +30,8 @@
 //! ```
 
 mod args;
+#[cfg(feature = "bmc")]
+mod bmc;
 mod check;
 mod complaint;
 mod console;
@@ -129,6 +131,8 @@ fn dispatch<A: Into<OsString> + Clone>(
             Command::Replay(args) => replay::replay(entries, &args, console),
             Command::Show(args) => show::show(entries, &args, console),
             Command::Minimise(args) => minimise::minimise(entries, &args, console),
+            #[cfg(feature = "bmc")]
+            Command::Bmc(args) => bmc::bmc(&args, console),
             Command::Live(args) => live::live(entries, &args, console),
             Command::LiveNode(args) => live::live_node(entries, &args),
             Command::Completions(args) => manual::completions(entries, &args, console),

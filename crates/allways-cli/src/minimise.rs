@@ -3,7 +3,7 @@
 use crate::args::MinimiseArgs;
 use crate::console::Console;
 use crate::files::{self, typed};
-use crate::run_file::{RunFile, title};
+use crate::run_file::RunFile;
 use crate::text::next;
 use crate::{Entry, Exit, interrupt};
 use allways::MinimiseOptions;
@@ -31,7 +31,7 @@ pub(crate) fn minimise(
     let mut saved = file.saved.clone();
     saved.violation = violation;
     files::write(&target, &saved.to_json())?;
-    let heading = title(file.entry, &file.parameters);
+    let heading = file.title();
     let verdict = if minimised.is_smaller() { "minimised" } else { "not minimised further" };
     let to = target.display();
     let show = format!("{} show {}", console.program, typed(&target));

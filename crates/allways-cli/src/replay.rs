@@ -3,8 +3,8 @@
 use crate::args::ReplayArgs;
 use crate::console::Console;
 use crate::files::typed;
-use crate::json::{self, EventJson, Values, values};
-use crate::run_file::{RunFile, title};
+use crate::json::{self, EventJson, Values, values, words};
+use crate::run_file::RunFile;
 use crate::text::{count, next};
 use crate::{Entry, Exit};
 use allways::Replayed;
@@ -50,11 +50,12 @@ pub(crate) fn replay(
 fn report(file: &RunFile<'_>, replayed: &Replayed, args: &ReplayArgs, program: &str) -> String {
     let saved = &file.saved;
     let events = count(saved.violation.run.events.len(), "event");
-    let heading = title(file.entry, &file.parameters);
+    let heading = file.title();
     let mut text = format!("{heading}, a run of {events} by {}\n{replayed}", saved.tool);
     let run = typed(&args.run);
     // A prediction starts in a state that the bug may have made.
-    let bug = file.parameters.bug().filter(|_| saved.snapshot.is_none());
+    let bug = file.of.as_ref().and_then(|(_, parameters)| parameters.bug());
+    let bug = bug.filter(|_| saved.snapshot.is_none());
     let advice = match replayed {
         Replayed::StillViolates { .. } => {
             let blame = bug.map(|_| {
@@ -65,30 +66,24 @@ fn report(file: &RunFile<'_>, replayed: &Replayed, args: &ReplayArgs, program: &
             std::iter::once(show).chain(blame).collect()
         }
         Replayed::NoLongerViolates { .. } => {
-            vec![(
-                format!("{program} check {}", settings(file)),
-                "to see whether other runs violate",
-            )]
+            vec![(format!("{program} {}", file.again()), "to see whether other runs violate")]
         }
         Replayed::NoLongerApplies { .. } => {
-            vec![(format!("{program} check {}", settings(file)), "to look for a run of today")]
+            vec![(format!("{program} {}", file.again()), "to look for a run of today")]
         }
     };
     text.push_str(&format!("\n{}", next(&advice)));
     text
 }
 
-/// A system with its parameters as one types them.
-fn settings(file: &RunFile<'_>) -> String {
-    let set = file.parameters.iter().map(|(name, value)| format!(" --set {name}={value}"));
-    format!("{}{}", file.entry.name, set.collect::<String>())
-}
-
 fn as_json(file: &RunFile<'_>, replayed: &Replayed) -> Result<String, String> {
     let violation = &file.saved.violation;
     let mut object = ReplayedJson {
-        system: file.entry.name,
-        parameters: Values(values(file.entry, file.parameters.iter())),
+        system: &file.saved.system,
+        parameters: Values(match &file.of {
+            Some((entry, parameters)) => values(entry, parameters.iter()),
+            None => words(&file.saved.parameters),
+        }),
         verdict: "no longer applies",
         property: &violation.property,
         cause: json::cause(&violation.cause),

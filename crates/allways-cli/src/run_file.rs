@@ -8,8 +8,8 @@ use std::path::Path;
 
 /// A run read from a file, and its system as the code is now.
 pub(crate) struct RunFile<'a> {
-    pub entry: &'a Entry,
-    pub parameters: Parameters,
+    /// What it is a run of; a program in a file is no entry.
+    pub of: Option<(&'a Entry, Parameters)>,
     pub system: Box<dyn Checkable>,
     pub saved: SavedRun,
 }
@@ -23,6 +23,13 @@ impl<'a> RunFile<'a> {
     ) -> Result<Self, String> {
         let mut saved = SavedRun::load(path).map_err(|error| error.to_string())?;
         let wrong = |what: String| format!("{}: {what}", path.display());
+        #[cfg(feature = "bmc")]
+        if saved.system.ends_with(crate::bmc::ENDING) {
+            saved.parameters.retain(|(name, _)| set.iter().all(|(other, _)| other != name));
+            saved.parameters.extend(set.iter().cloned());
+            let model = crate::bmc::reopen(&saved.system, &saved.parameters).map_err(wrong)?;
+            return Ok(RunFile { of: None, system: Box::new(model), saved });
+        }
         let Some(entry) = entries.iter().find(|entry| entry.name == saved.system) else {
             let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
             return Err(wrong(format!(
@@ -52,7 +59,30 @@ impl<'a> RunFile<'a> {
             }
         };
         saved.parameters = owned(&parameters);
-        Ok(RunFile { entry, parameters, system, saved })
+        Ok(RunFile { of: Some((entry, parameters)), system, saved })
+    }
+
+    /// The system with its parameters in one line.
+    pub fn title(&self) -> String {
+        match &self.of {
+            Some((entry, parameters)) => title(entry, parameters),
+            None => {
+                let set =
+                    self.saved.parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+                format!("{}{}", self.saved.system, set.collect::<String>())
+            }
+        }
+    }
+
+    /// How to check it again, as one types it after the program's name.
+    pub fn again(&self) -> String {
+        let parameters = self.saved.parameters.iter();
+        let set: String =
+            parameters.map(|(name, value)| format!(" --set {name}={value}")).collect();
+        match &self.of {
+            Some((entry, _)) => format!("check {}{set}", entry.name),
+            None => format!("bmc {}{set}", typed(Path::new(&self.saved.system))),
+        }
     }
 
     /// What is known about the run, for those who show it.

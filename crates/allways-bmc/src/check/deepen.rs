@@ -3,9 +3,11 @@
 use super::prove::Prover;
 use super::query::Query;
 use super::{Found, Looked, Options};
+use crate::circuit::{Clauses, Sink, TRUE};
 use crate::encode::{Beginning, Dummies, Projection, Unrolling};
 use crate::program::{Goal, Program};
 use crate::solve::{Answer, Embedded, Stop};
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 pub(super) fn look(
@@ -80,4 +82,40 @@ fn ask(query: &mut Query<'_>, goal: &Goal, projection: Projection, stop: &Stop) 
         query.require(!active);
     }
     answer
+}
+
+/// The clauses of a goal for the greatest depth, as text.
+pub(super) fn dimacs(program: &Program, goal: &Goal, options: &Options) -> String {
+    let mut unrolling = Unrolling::new(program, Beginning::Initial, Dummies::Last);
+    for _ in 0..options.depth {
+        unrolling.extend();
+        if options.order {
+            unrolling.keep_order();
+        }
+    }
+    let target = unrolling.condition(options.depth, goal.target);
+    unrolling.project(options.projection, goal.target, TRUE);
+    unrolling.constraints.push(vec![target]);
+    let (mut clauses, mut text) = (Clauses::new(), Collected::default());
+    for constraint in std::mem::take(&mut unrolling.constraints) {
+        let graph = &unrolling.graph;
+        let lits: Vec<i32> =
+            constraint.into_iter().map(|lit| clauses.lit(graph, &mut text, lit)).collect();
+        clauses.add(&mut text, &lits);
+    }
+    let (name, Collected(text)) = (goal.name.replace(['\n', '\r'], " "), text);
+    format!("c {name}\np cnf {} {}\n{text}", clauses.count, clauses.clauses)
+}
+
+/// Clauses as lines.
+#[derive(Default)]
+struct Collected(String);
+
+impl Sink for Collected {
+    fn clause(&mut self, lits: &[i32]) {
+        for lit in lits {
+            let _ = write!(self.0, "{lit} ");
+        }
+        self.0.push_str("0\n");
+    }
 }

@@ -196,3 +196,14 @@ fn perform(program: &Program, goal: &Goal, witness: &Witness) -> Result<(), Stri
         _ => Ok(()),
     }
 }
+
+/// The formula of a goal as SMT-LIB 2.
+pub fn smt2(program: &Program, goal: &Goal, options: &Options, theory: Theory) -> String {
+    let project = options.projection != Projection::Off;
+    crate::smt::Formula::new(program, goal, options.depth, project, theory).text
+}
+
+/// The formula of a goal as clauses, in the format of DIMACS.
+pub fn dimacs(program: &Program, goal: &Goal, options: &Options) -> String {
+    deepen::dimacs(program, goal, options)
+}

@@ -1,11 +1,15 @@
 //! The arguments: what there is, what it is called, and the help that a newcomer works from.
 
+#[cfg(feature = "bmc")]
+mod bmc;
 mod check;
 mod live;
 mod run_file;
 mod values;
 
 use crate::Entry;
+#[cfg(feature = "bmc")]
+pub(crate) use bmc::{BmcArgs, Emit, constants};
 pub(crate) use check::{CheckArgs, Output};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
@@ -32,6 +36,7 @@ Examples:
   allways check paxos --set bug=last-promise --save out
   allways show out/run.json --html run.html     look at its run in a browser
   allways replay out/run.json                   does the code as it is now still violate?
+  allways bmc peterson.pbmc                     a concurrent program in a file, to a bounded depth
   allways live paxos --drop 0.3 --for 60        deploy it, and predict what can go wrong
   allways check --help                          engines, bounds, exit codes
   source <(allways completions bash)            complete commands and names with the tab key
@@ -108,6 +113,10 @@ pub(crate) enum Command {
     /// Makes a saved run smaller: fewer events that violate the same property.
     #[command(after_help = run_file::MINIMISE_HELP)]
     Minimise(MinimiseArgs),
+    /// Checks a concurrent program in a file: every run of at most so many steps.
+    #[cfg(feature = "bmc")]
+    #[command(after_help = format!("{}\n{EXIT_CODES}", bmc::HELP))]
+    Bmc(Box<BmcArgs>),
     /// Deploys a system, and predicts from where it is what can go wrong.
     #[command(after_help = live::HELP)]
     Live(Box<LiveArgs>),

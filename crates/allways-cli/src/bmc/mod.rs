@@ -1,0 +1,163 @@
+//! `allways bmc`: bounded model checking of a concurrent program in a file.
+
+mod report;
+
+use crate::args::{BmcArgs, Emit, constants};
+use crate::console::Console;
+use crate::{Exit, files, interrupt};
+use allways::{Format, SavedRun, Verdict};
+use allways_bmc::{Model, check, lang};
+use report::Report;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How a file's name ends that is such a program.
+pub(crate) const ENDING: &str = ".pbmc";
+
+/// The program in a file, with some constants set.
+pub(crate) fn open(path: &Path, set: &[(String, i64)], color: bool) -> Result<Model, String> {
+    let name = path.display().to_string();
+    let source = fs::read(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let source = String::from_utf8(source).map_err(|_| format!("{name} is no text in UTF-8"))?;
+    lang::compile(&name, &source, set).map(Model::new).map_err(|diagnostics| {
+        let told: Vec<String> = diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.render(&name, &source, color).trim_end().to_owned())
+            .collect();
+        let errors = crate::text::count(diagnostics.len(), "error");
+        format!("{name} has {errors}\n{}", told.join("\n"))
+    })
+}
+
+/// The program of a saved run, with its constants.
+pub(crate) fn reopen(system: &str, parameters: &[(String, String)]) -> Result<Model, String> {
+    open(Path::new(system), &constants(parameters)?, false)
+}
+
+pub(crate) fn bmc(args: &BmcArgs, console: &mut Console<'_>) -> Result<Exit, String> {
+    let text = console.text_options(args.color, true);
+    let mut model = match open(&args.program, &args.constants()?, text.color) {
+        Ok(model) => model,
+        Err(complaint) => {
+            // The place in the source takes several lines.
+            console.note(&format!("{}: {complaint}\n", console.program));
+            return Ok(Exit::Wrong);
+        }
+    };
+    model.keep(&args.property)?;
+    if let Some(format) = args.emit {
+        return emit(&model, format, args, console);
+    }
+    if let Some(directory) = &args.save {
+        files::directory(directory)?;
+    }
+    let mut options = args.options();
+    options.stop.push(Arc::clone(&console.stop));
+    if console.catches_interrupts {
+        interrupt::install(&console.stop);
+    }
+    let checked = watched(&model, &options, args, console)?;
+    let saved = match &args.save {
+        Some(directory) => save(&checked, args, directory, &console.program)?,
+        None => Vec::new(),
+    };
+    let report = Report {
+        model: &model,
+        checked: &checked,
+        args,
+        options: &options,
+        saved: &saved,
+        program: &console.program,
+    };
+    let text = match (args.json, args.quiet) {
+        (true, _) => report.json()?,
+        (_, true) => report.verdict(),
+        _ => report.whole(&text),
+    };
+    console.print(&text)?;
+    Ok(match checked.outcome.verdict {
+        Verdict::Holds => Exit::Holds,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Inconclusive => Exit::Inconclusive,
+    })
+}
+
+/// Checks, and says on a terminal how deep it is.
+fn watched(
+    model: &Model,
+    options: &check::Options,
+    args: &BmcArgs,
+    console: &mut Console<'_>,
+) -> Result<allways_bmc::Checked, String> {
+    let shows = console.terminal.is_some() && !args.quiet && !args.json;
+    let depth = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let err = &mut console.err;
+    std::thread::scope(|scope| {
+        if shows {
+            let (depth, done, most) = (&depth, &done, options.depth);
+            scope.spawn(move || {
+                let begin = std::time::Instant::now();
+                let pause = std::time::Duration::from_millis(100);
+                while done.load(Ordering::Relaxed) == 0 {
+                    std::thread::sleep(pause);
+                    let (depth, seconds) =
+                        (depth.load(Ordering::Relaxed), begin.elapsed().as_secs());
+                    let _ = write!(err, "\r{depth} of {most} steps, {seconds} s \x1b[K");
+                    let _ = err.flush();
+                }
+                let _ = write!(err, "\r\x1b[K");
+            });
+        }
+        let checked = model.check(options, &|at| {
+            depth.fetch_max(at, Ordering::Relaxed);
+        });
+        done.store(1, Ordering::Relaxed);
+        checked
+    })
+}
+
+/// Writes a formula, and what it takes to solve it.
+fn emit(
+    model: &Model,
+    format: Emit,
+    args: &BmcArgs,
+    console: &mut Console<'_>,
+) -> Result<Exit, String> {
+    let goal = match model.goals() {
+        [goal] => goal,
+        [goal, ..] if args.property.is_empty() => goal,
+        [] => return Err("there is nothing to check in this program".to_owned()),
+        _ => return Err("a formula is for one property: give --property once".to_owned()),
+    };
+    let options = args.options();
+    let text = match format {
+        Emit::Smt2(theory) => check::smt2(model.program(), goal, &options, theory),
+        Emit::Dimacs => check::dimacs(model.program(), goal, &options),
+    };
+    console.print(&text)?;
+    Ok(Exit::Holds)
+}
+
+/// Keeps the run of a violation, and a page to look through.
+fn save(
+    checked: &allways_bmc::Checked,
+    args: &BmcArgs,
+    directory: &Path,
+    program: &str,
+) -> Result<Vec<PathBuf>, String> {
+    let outcome = &checked.outcome;
+    let Some(story) = &outcome.story else { return Ok(Vec::new()) };
+    // Whoever replays it may stand somewhere else.
+    let source = fs::canonicalize(&args.program).unwrap_or_else(|_| args.program.clone());
+    let saved = SavedRun::new(source.display().to_string(), args.set.clone(), outcome);
+    let saved = saved.map_err(|error| error.to_string())?;
+    let run = directory.join("run.json");
+    files::write(&run, &saved.to_json())?;
+    let page = directory.join("report.html");
+    let about = crate::run_file::about(&saved, &run, program);
+    files::write(&page, &story.render(Format::Html, &about))?;
+    Ok(vec![run, page])
+}
