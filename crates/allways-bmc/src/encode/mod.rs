@@ -57,8 +57,6 @@ pub(crate) enum Beginning {
 pub(crate) enum Dummies {
     /// There are none: a run has exactly as many steps as there are.
     None,
-    /// Before the first real step, as in the thesis.
-    First,
     /// After the last real step.
     Last,
 }

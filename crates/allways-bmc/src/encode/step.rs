@@ -98,11 +98,9 @@ impl Unrolling<'_> {
             return FALSE;
         }
         let idle = self.graph.input();
-        // Dummy steps are gathered at one end.
-        match (self.steps.last().map(|step| step.idle), self.dummies) {
-            (Some(before), Dummies::First) => self.require(vec![!idle, before]),
-            (Some(before), Dummies::Last) => self.require(vec![!before, idle]),
-            _ => {}
+        // Dummy steps are gathered at the end. The thesis has them at the beginning; then less is known of the first states.
+        if let Some(before) = self.steps.last().map(|step| step.idle) {
+            self.require(vec![!before, idle]);
         }
         idle
     }

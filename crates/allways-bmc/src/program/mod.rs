@@ -47,6 +47,8 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// All expressions.
     pub exprs: Exprs,
+    /// Where lines of the source end; empty if there is no source.
+    pub lines: Vec<usize>,
 }
 
 /// A variable or an array of them.
@@ -202,7 +204,7 @@ pub enum Origin {
 impl Program {
     /// Everything that is to be looked for: of the properties first, then of the instructions.
     pub fn goals(&mut self) -> Vec<Goal> {
-        let Program { processes, properties, exprs, .. } = self;
+        let Program { processes, properties, exprs, lines, .. } = self;
         let mut goals = Vec::new();
         for (place, property) in properties.iter().enumerate() {
             let target = match property.claim {
@@ -215,13 +217,18 @@ impl Program {
         }
         for (number, process) in processes.iter().enumerate() {
             for (location, instruction) in process.code.iter().enumerate() {
-                for (place, check) in instruction.checks.iter().enumerate() {
+                for (number_of_check, check) in instruction.checks.iter().enumerate() {
                     let at = Node::At(number as u32, location as Location);
                     let at = exprs.intern(at, Kind::Bool);
                     let fails = exprs.and(instruction.guard, check.bad);
+                    let place = match lines.partition_point(|end| *end < check.span.start) {
+                        0 if lines.is_empty() => String::new(),
+                        before => format!(" in line {}", before + 1),
+                    };
+                    let (what, text) = (check.what, &instruction.text);
                     goals.push(Goal {
-                        name: format!("{} of {}: {}", check.what, process.name, instruction.text),
-                        origin: Origin::Check(number, location as Location, place),
+                        name: format!("{what} of {}{place}: {text}", process.name),
+                        origin: Origin::Check(number, location as Location, number_of_check),
                         target: exprs.and(at, fails),
                         inputs: instruction.inputs.clone(),
                         span: check.span.clone(),

@@ -303,11 +303,11 @@ impl Writer<'_> {
         for access in accesses(&program.exprs, [goal]) {
             self.touch(&mut end, access, depth, "true");
         }
-        for step in 0..depth {
+        for (step, written) in written.iter().enumerate() {
             let mut needed = vec![self.selected(step, 0)];
-            needed.extend(written[step].meets(&end));
+            needed.extend(written.meets(&end));
             for (later, read) in read.iter().enumerate().skip(step + 1) {
-                let pairs = written[step].meets(read).join(" ");
+                let pairs = written.meets(read).join(" ");
                 let name = format!("d_{step}_{later}");
                 let _ = writeln!(self.terms.text, "(define-fun {name} () Bool (or false {pairs}))");
                 needed.push(name);

@@ -182,6 +182,17 @@ impl<'a> Lowerer<'a, '_> {
         block: &[Statement<'a>],
         span: Span,
     ) -> Lowered<()> {
+        // A loop without an end needs no instruction to decide, if there is any in it.
+        if let Value::Expr(expr) = condition
+            && self.text(&expr.span) == "true"
+        {
+            let begin = self.code.len();
+            self.statements(block);
+            if self.code.len() > begin {
+                self.arrive(begin);
+                return Ok(());
+            }
+        }
         let (location, decided) = self.decide("while", condition, span);
         let constant = self.exprs.constant(decided);
         self.branch((location, 0), constant != Some(0), block);

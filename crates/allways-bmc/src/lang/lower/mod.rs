@@ -67,7 +67,9 @@ pub fn lower<'a>(
         return Err(lowerer.diagnostics);
     }
     let Lowerer { variables, exprs, .. } = lowerer;
-    Ok(Program { name: name.to_owned(), variables, processes, properties, exprs })
+    let ends = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    let lines = ends.map(|(end, _)| end).collect();
+    Ok(Program { name: name.to_owned(), variables, processes, properties, exprs, lines })
 }
 
 /// What is known while a tree is lowered.
