@@ -1,4 +1,21 @@
 //! Projection-based bounded model checking of concurrent programs.
+//!
+//! ```
+//! use allways::Verdict;
+//! use allways_bmc::{Model, check::Options, lang};
+//!
+//! let source = "
+//!     shared uint<4> x;
+//!     process P[i in 0..2] { uint<4> t; t = x; x = t + 1; }
+//!     always both_count: P[0]@end && P[1]@end ? x == 2 : true;
+//! ";
+//! let model = Model::new(lang::compile("race.pbmc", source, &[]).unwrap());
+//! let outcome = model.check(&Options::default(), &|_| ()).unwrap().outcome;
+//! assert_eq!(outcome.verdict, Verdict::Violated);
+//! println!("{outcome}"); // both read before either writes
+//! ```
+//!
+//! The guide has more: `docs/src/bmc.md`, and `docs/src/bmc-language.md` for the language.
 
 pub mod check;
 mod circuit;
@@ -14,3 +31,12 @@ pub use encode::Projection;
 pub use model::{Checked, Judged, Model};
 pub use smt::Theory;
 pub use solve::Embedded;
+
+/// The examples of the guide, as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/src/bmc.md")]
+    pub struct Guide;
+    #[doc = include_str!("../../../docs/src/bmc-language.md")]
+    pub struct Language;
+}

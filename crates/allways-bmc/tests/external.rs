@@ -19,7 +19,7 @@ fn agrees(program: &str, theory: Theory) {
     let default = ProptestConfig::default();
     let (cases, rng_seed) = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => (default.cases, RngSeed::Random),
-        None => (25, RngSeed::Fixed(1)),
+        None => (8, RngSeed::Fixed(1)),
     };
     let config = ProptestConfig { cases, rng_seed, failure_persistence: None, ..default };
     let test = |sample: Sample| -> TestCaseResult {

@@ -10,6 +10,7 @@
 //!   line stands for any text within a line. Times, memory and what depends on them need not match.
 //! - Commands are carried out with one thread: otherwise which of several shortest runs is found,
 //!   and how much was explored by then, may differ.
+//! - What begins with `crates/` is a file of the repository, wherever the reader is.
 //! - What cannot be run here is in [`NOT_RUN`].
 
 use std::path::{Path, PathBuf};
@@ -105,6 +106,11 @@ fn carry_out(line: &str, directory: &Path) -> Option<String> {
     let (command, code) = command(line);
     let Called { variables, arguments } = called(command)?;
     let mut process = undisturbed(env!("CARGO_BIN_EXE_allways"));
+    // Files of the repository are where they are.
+    let arguments = arguments.into_iter().map(|argument| match argument.starts_with("crates/") {
+        true => root().join(argument).display().to_string(),
+        false => argument.to_owned(),
+    });
     process.args(arguments).envs(variables).current_dir(directory);
     Some(ends_with(&mut process, code, line))
 }
@@ -249,7 +255,7 @@ fn every_command_that_is_not_run_is_printed_somewhere() {
 fn every_page_is_in_the_summary_and_its_examples_are_tests() {
     let summary = std::fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();
     // What needs sockets or threads is tested where they are.
-    let crates = ["allways", "allways-live", "allways-threads"]
+    let crates = ["allways", "allways-bmc", "allways-live", "allways-threads"]
         .map(|name| root().join(format!("crates/{name}/src/lib.rs")));
     let tests = crates.map(|path| std::fs::read_to_string(path).unwrap()).concat();
     for (page, _) in pages().iter().filter(|(page, _)| page != "docs/src/SUMMARY.md") {

@@ -12,8 +12,10 @@
 //! | `deepen.rs` | asks a solver that is compiled in |
 //! | `external.rs` | asks a solver that is a process |
 //! | `prove.rs` | whether longer runs have anything new to show |
+//! | `all.rs` | all runs, not only one |
 //! | `portfolio.rs` | several ways at once, and the first answer counts |
 
+mod all;
 mod deepen;
 mod external;
 mod portfolio;
@@ -25,6 +27,7 @@ use crate::program::{Goal, Program};
 use crate::run::{Interpreter, Run};
 use crate::smt::Theory;
 use crate::solve::{Embedded, Stop};
+pub use all::all;
 pub use prove::Proof;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -98,6 +98,21 @@ impl<'a> Query<'a> {
         Witness { run: Run { initial, steps }, inputs }
     }
 
+    /// Who moves in the solution, and with which inputs: as literals that hold in it.
+    pub fn what_was_decided(&mut self) -> Vec<Lit> {
+        let mut decided = Vec::new();
+        for step in 0..self.unrolling.depth() {
+            decided.extend(self.unrolling.steps[step].go.iter().find(|&&go| self.holds(go)));
+            for bit in self.unrolling.inputs_of(step) {
+                // What the solver was never told of makes no difference.
+                if self.clauses.known(bit).is_some() {
+                    decided.push(if self.holds(bit) { bit } else { !bit });
+                }
+            }
+        }
+        decided
+    }
+
     fn inputs(&mut self, state: usize, kinds: &[Kind]) -> Vec<i64> {
         let slots = kinds.iter().zip(0..);
         let slots = slots.map(|(&kind, slot)| {

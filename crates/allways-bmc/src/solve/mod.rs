@@ -1,5 +1,8 @@
 //! Solvers: who decides whether clauses can be met.
 
+#[cfg(not(any(feature = "cadical", feature = "batsat")))]
+compile_error!("a solver has to be compiled in: feature `cadical` or `batsat`");
+
 #[cfg(feature = "batsat")]
 mod batsat;
 #[cfg(feature = "cadical")]
