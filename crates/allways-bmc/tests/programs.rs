@@ -6,7 +6,7 @@ use allways::{Checkable, MinimiseOptions, Verdict};
 use allways_bmc::check::{Found, Options, Proof};
 use allways_bmc::program::{Claim, Origin};
 use allways_bmc::run::{End, enumerate};
-use allways_bmc::{Model, Projection, lang};
+use allways_bmc::{Model, Projection, lang, litmus};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -56,6 +56,11 @@ const PROGRAMS: &[Known] = &[
     Known { name: "figure13", depth: 6, prove: 6, properties: &[("untouched", At(2)), ("moved", At(3)), ("overwritten", At(4)), ("other", ends(4))] },
     Known { name: "filesystem", depth: 7, prove: 0, properties: &[("overflow", Open)] },
     Known { name: "indexer", depth: 10, prove: 0, properties: &[("collision", Open)] },
+    Known { name: "litmus-4", depth: 20, prove: 0, properties: &[("found", At(16)), ("absent", Open)] },
+    Known { name: "litmus-5", depth: 20, prove: 0, properties: &[("found", At(12)), ("absent", Open)] },
+    Known { name: "litmus-6", depth: 20, prove: 0, properties: &[("found", At(11)), ("absent", Open)] },
+    Known { name: "litmus-7", depth: 20, prove: 0, properties: &[("found", At(11)), ("absent", Open)] },
+    Known { name: "litmus-8", depth: 20, prove: 0, properties: &[("found", At(8)), ("absent", Open)] },
     Known { name: "peterson", depth: 12, prove: 20, properties: &[("both_inside", induction(20)), ("inside", At(4))] },
     Known { name: "peterson-mutant", depth: 10, prove: 10, properties: &[("both_inside", At(6)), ("inside", At(5))] },
     Known { name: "reader-writer", depth: 12, prove: 17, properties: &[("disturbed", induction(10)), ("together", At(8)), ("written", At(1))] },
@@ -219,6 +224,20 @@ fn all_states_agree() {
             all.end,
             begin.elapsed()
         );
+    }
+}
+
+/// The litmus programs are what is made from their number of processes and the seed 1. With `ALLWAYS_WRITE`, they are
+/// written.
+#[test]
+fn litmus_programs_are_as_generated() {
+    for processes in 4..=8 {
+        let path = folder().join(format!("litmus-{processes}.pbmc"));
+        let made = litmus::source(processes, 1);
+        if std::env::var_os("ALLWAYS_WRITE").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), made, "{}", path.display());
     }
 }
 
