@@ -21,6 +21,7 @@ pub mod check;
 mod circuit;
 mod encode;
 pub mod lang;
+pub mod litmus;
 mod model;
 pub mod program;
 pub mod run;
