@@ -26,7 +26,9 @@ pub(super) fn look(
     let mut found = vec![Found::Stopped { depth: None }; goals.len()];
     loop {
         let depth = query.unrolling.depth();
-        if depth == options.depth || (depth >= options.from && !options.at_once) {
+        // A proof takes nothing for granted.
+        let from = if options.prove { 0 } else { options.from };
+        if depth == options.depth || (depth >= from && !options.at_once) {
             told(depth);
             for (goal, found) in goals.iter().zip(&mut found) {
                 if found.is_settled() {

@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// The largest number of steps.
     pub depth: usize,
-    /// The smallest number of steps to ask for: that there is no run with fewer is taken for granted.
+    /// The smallest number of steps to ask for: that there is no run with fewer is taken for granted, but not by a proof.
     pub from: usize,
     /// Whether to ask for the largest number of steps only.
     pub at_once: bool,
