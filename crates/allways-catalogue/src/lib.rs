@@ -212,7 +212,13 @@ pub fn find(name: &str) -> Result<&'static Entry, Error> {
 pub fn find_among<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let hint = parameters::nearest(name, entries.iter().map(|entry| entry.name)).map_or_else(
-            || "`allways list` shows all".to_owned(),
+            || match entries {
+                [] => "there are none at all".to_owned(),
+                _ => {
+                    let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+                    format!("there are {}", names.join(", "))
+                }
+            },
             |near| format!("did you mean `{near}`?"),
         );
         Error::System(format!("there is no system `{name}`; {hint}"))

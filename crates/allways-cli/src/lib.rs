@@ -52,7 +52,7 @@ mod text;
 
 pub use allways_catalogue::{Bug, Entry, Kind, Parameter, Parameters};
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use console::Console;
 use std::ffi::OsString;
 use std::io::Write;
@@ -124,7 +124,8 @@ fn dispatch<A: Into<OsString> + Clone>(
 ) -> Exit {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     console.is_called(args.first());
-    let result = match Cli::try_parse_from(&args) {
+    let parsed = args::called(entries, &console.program).try_get_matches_from(&args);
+    let result = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => match cli.command {
             Command::List(list) => list::list(entries, &list, console),
             Command::Check(check) => check::check(entries, &check, console),

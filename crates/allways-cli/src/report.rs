@@ -268,7 +268,12 @@ impl Report<'_> {
             )),
         }
         if let Some(bug) = self.parameters.bug() {
-            advice.push((format!("leave out bug={bug}"), "to see that it is to blame"));
+            // With the parameters that the bug brought with it: others may be another system.
+            let others = self.parameters.iter().filter(|(_, value)| *value != bug);
+            let set: String =
+                others.map(|(name, value)| format!(" --set {name}={value}")).collect();
+            let without = format!("{program} check {}{set}", self.entry.name);
+            advice.push((without, "to see that the bug is to blame"));
             return next(&advice);
         }
         let is_shortest = self.outcome.minimised.as_ref().is_some_and(|m| m.is_shortest);
@@ -283,7 +288,7 @@ impl Report<'_> {
             Kind::Word(_) => None,
         });
         let what = if self.is_of_threads { "program" } else { "system" };
-        let about = format!("for a smaller {what}");
+        let about = format!("for a smaller {what}, if that still violates");
         advice.extend(smaller.map(|smaller| (smaller, about.as_str())));
         next(&advice)
     }

@@ -158,6 +158,7 @@ mod documents {
         Readme "../../../README.md",
         FirstCheck "../../../docs/src/first-check.md",
         Faults "../../../docs/src/faults.md",
+        Wrapping "../../../docs/src/wrapping.md",
         Counterexamples "../../../docs/src/counterexamples.md",
         Engines "../../../docs/src/engines.md",
         Complete "../../../docs/src/complete.md",

@@ -184,6 +184,32 @@ impl FromStr for Color {
     }
 }
 
+/// The commands of a program with these systems: help speaks of the program by its name, and only of what it can do.
+pub(crate) fn called(entries: &[Entry], program: &str) -> clap::Command {
+    let command = Cli::command();
+    if program == "allways" {
+        return command;
+    }
+    let named = |command: clap::Command| {
+        let help = command.get_after_help().map(ToString::to_string);
+        match help {
+            Some(help) => command.after_help(help.replace("allways ", &format!("{program} "))),
+            None => command,
+        }
+    };
+    let names: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let mut command = named(command);
+    for name in names {
+        let is_idle = name == "live" && !entries.iter().any(Entry::is_deployable);
+        command = command.mut_subcommand(&name, |sub| {
+            let sub = named(sub);
+            if is_idle { sub.hide(true) } else { sub }
+        });
+    }
+    command
+}
+
 /// The commands of a program with these systems, with all names that can be known beforehand.
 pub(crate) fn described(entries: &[Entry], program: &str) -> clap::Command {
     let names: Vec<&'static str> = entries.iter().map(|entry| entry.name).collect();

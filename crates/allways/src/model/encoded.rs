@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A value with its encoding: equal, ordered and hashed as its bytes are. For messages of crates whose types are not `Eq` and `Hash`, but can be written
-/// to the wire, as nearly all can.
+/// to the wire, as nearly all can. They need no more than `Debug`, `Send` and `Sync`.
 ///
 /// Clones share the value and the bytes.
 ///
