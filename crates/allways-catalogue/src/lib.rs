@@ -213,11 +213,12 @@ pub fn find_among<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Err
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let hint = parameters::nearest(name, entries.iter().map(|entry| entry.name)).map_or_else(
             || match entries {
-                [] => "there are none at all".to_owned(),
-                _ => {
+                // Short enough to be said here: somebody's own.
+                [_, ..] if entries.len() < 9 => {
                     let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
-                    format!("there are {}", names.join(", "))
+                    format!("there is {}", names.join(", "))
                 }
+                _ => "`allways list` shows all".to_owned(),
             },
             |near| format!("did you mean `{near}`?"),
         );

@@ -2,7 +2,6 @@
 
 use super::query::Query;
 use super::{Options, Solver, Witness, perform};
-use crate::circuit::Lit;
 use crate::encode::{Beginning, Dummies, Unrolling};
 use crate::program::{Goal, Program};
 use crate::solve::Answer;
@@ -10,7 +9,8 @@ use std::time::Instant;
 
 /// All runs of at most so many steps to a goal that the options leave, up to a limit; the shortest first.
 ///
-/// Two runs are different if others move or inputs are different; initial values alone make no difference.
+/// Two runs are different if others move, or inputs that matter to the solver are different; initial values and other
+/// inputs alone make no difference.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn all(
                         let witness = query.witness(goal);
                         perform(program, goal, &witness)?;
                         let mut other = vec![!active];
-                        other.extend(query.what_was_decided().into_iter().map(|lit: Lit| !lit));
+                        other.extend(query.decided.iter().map(|&lit| !lit));
                         query.unrolling.constraints.push(other);
                         found.push(witness);
                     }

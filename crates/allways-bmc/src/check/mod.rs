@@ -164,6 +164,10 @@ pub fn look(
     told: &(dyn Fn(usize) + Sync),
 ) -> Result<Looked, String> {
     let begin = Instant::now();
+    if let (Solver::External { .. }, true) = (&options.solver, options.prove || options.order) {
+        let what = "proofs, and one order of independent steps, need a solver that is compiled in";
+        return Err(what.to_owned());
+    }
     let mut looked = match (&options.solver, options.portfolio) {
         (_, true) => portfolio::look(program, goals, options, told)?,
         (Solver::Embedded(embedded), false) => {

@@ -31,19 +31,68 @@ pub(super) fn look(
             });
         }
         drop(send);
-        let mut last = Err("internal error: nobody answered".to_owned());
+        let mut known: Option<Looked> = None;
+        let mut wrong = "internal error: nobody answered".to_owned();
         for looked in receive {
-            let is_answer = match &looked {
-                Ok(looked) => !looked.found.iter().any(|f| matches!(f, Found::Stopped { .. })),
-                Err(_) => true,
+            let looked = match looked {
+                Ok(looked) => looked,
+                Err(error) => {
+                    wrong = error;
+                    continue;
+                }
             };
-            // Of two that were stopped, the one that was stopped later got further.
-            last = looked;
+            let is_answer = !looked.found.iter().any(|f| matches!(f, Found::Stopped { .. }));
+            known = Some(match known {
+                // Both were stopped: of each goal, what is known of it by either.
+                Some(before) if !is_answer => both(before, looked),
+                _ => looked,
+            });
             if is_answer {
                 enough.store(true, Ordering::Relaxed);
                 break;
             }
         }
-        last
+        known.ok_or(wrong)
     })
+}
+
+/// The better answer to each goal.
+fn both(mut one: Looked, other: Looked) -> Looked {
+    let worth = |found: &Found| match found {
+        Found::Run(_) | Found::Never(_) => (2, 0),
+        Found::Nothing { depth } => (1, *depth),
+        Found::Stopped { depth } => (0, depth.map_or(0, |depth| depth + 1)),
+    };
+    for (known, found) in one.found.iter_mut().zip(other.found) {
+        if worth(&found) > worth(known) {
+            *known = found;
+        }
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Proof;
+    use std::time::Duration;
+
+    #[test]
+    fn nothing_that_either_found_is_lost() {
+        let looked = |found| Looked {
+            found,
+            projected: false,
+            solving: Duration::ZERO,
+            elapsed: Duration::ZERO,
+            variables: 0,
+            clauses: 0,
+        };
+        let never = Found::Never(Proof::Ends { depth: 3 });
+        let stopped = |depth| Found::Stopped { depth };
+        let one = vec![never.clone(), stopped(Some(2)), stopped(None), Found::Nothing { depth: 5 }];
+        let other = vec![stopped(Some(9)), never.clone(), stopped(Some(0)), stopped(Some(4))];
+        let expected = vec![never.clone(), never, stopped(Some(0)), Found::Nothing { depth: 5 }];
+        assert_eq!(both(looked(one.clone()), looked(other.clone())).found, expected);
+        assert_eq!(both(looked(other), looked(one)).found, expected);
+    }
 }

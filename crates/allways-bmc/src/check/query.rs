@@ -14,6 +14,8 @@ pub(crate) struct Query<'a> {
     sat: Box<dyn Sat>,
     /// Who answers.
     pub solver: Embedded,
+    /// Who moves in the last run, and with which inputs: as literals that hold in it.
+    pub decided: Vec<Lit>,
     /// How long the solver took, in all.
     pub solving: Duration,
 }
@@ -21,7 +23,7 @@ pub(crate) struct Query<'a> {
 impl<'a> Query<'a> {
     pub fn new(unrolling: Unrolling<'a>, solver: Embedded) -> Self {
         let (clauses, sat) = (Clauses::new(), solver.start());
-        Query { unrolling, clauses, sat, solver, solving: Duration::ZERO }
+        Query { unrolling, clauses, sat, solver, decided: Vec::new(), solving: Duration::ZERO }
     }
 
     /// How many variables and clauses there are.
@@ -85,32 +87,27 @@ impl<'a> Query<'a> {
         let mut interpreter = Interpreter::new(program);
         let mut state = Some(initial.clone());
         let mut steps = Vec::new();
+        self.decided.clear();
         for step in 0..self.unrolling.depth() {
             let go = &self.unrolling.steps[step].go;
             let Some(process) = go.iter().position(|&go| self.holds(go)) else { continue };
             let instruction = state.as_ref().and_then(|s| interpreter.instruction(s, process));
             let kinds = instruction.map_or(&[][..], |instruction| &instruction.inputs);
             let inputs = self.inputs(step, kinds);
+            self.decided.push(self.unrolling.steps[step].go[process]);
+            for (slot, &kind) in kinds.iter().enumerate() {
+                for bit in self.unrolling.input(step, slot as u32, kind) {
+                    // What the solver was never told of makes no difference.
+                    if self.clauses.known(bit).is_some() {
+                        self.decided.push(if self.holds(bit) { bit } else { !bit });
+                    }
+                }
+            }
             state = state.and_then(|state| interpreter.step(&state, process, &inputs));
             steps.push(Step { process, inputs });
         }
         let inputs = self.inputs(self.unrolling.depth(), &goal.inputs);
         Witness { run: Run { initial, steps }, inputs }
-    }
-
-    /// Who moves in the solution, and with which inputs: as literals that hold in it.
-    pub fn what_was_decided(&mut self) -> Vec<Lit> {
-        let mut decided = Vec::new();
-        for step in 0..self.unrolling.depth() {
-            decided.extend(self.unrolling.steps[step].go.iter().find(|&&go| self.holds(go)));
-            for bit in self.unrolling.inputs_of(step) {
-                // What the solver was never told of makes no difference.
-                if self.clauses.known(bit).is_some() {
-                    decided.push(if self.holds(bit) { bit } else { !bit });
-                }
-            }
-        }
-        decided
     }
 
     fn inputs(&mut self, state: usize, kinds: &[Kind]) -> Vec<i64> {

@@ -5,6 +5,9 @@ use super::value::Memo;
 use super::{Beginning, Dummies, StateBits, Unrolling};
 use crate::circuit::{Bits, FALSE, Lit, TRUE, bits};
 
+/// Of so many, that no two hold is said of each pair.
+const FEW: usize = 20;
+
 /// One step of the run: who moves, and what that reads and writes.
 pub(crate) struct Step {
     /// By process: whether it is the one that moves.
@@ -48,6 +51,15 @@ impl Unrolling<'_> {
 
     fn exactly_one(&mut self, lits: &[Lit]) {
         self.require(lits.to_vec());
+        if lits.len() > FEW {
+            // Not one after another.
+            let mut before = FALSE;
+            for &lit in lits {
+                self.require(vec![!before, !lit]);
+                before = self.graph.or(before, lit);
+            }
+            return;
+        }
         for (place, &a) in lits.iter().enumerate() {
             for &b in &lits[..place] {
                 self.require(vec![!a, !b]);

@@ -80,11 +80,6 @@ impl Unrolling<'_> {
         bits[..kind.bits()].to_vec()
     }
 
-    /// All bits of the inputs of the step after a state.
-    pub fn inputs_of(&self, state: usize) -> Vec<Lit> {
-        self.states[state].memo.inputs.iter().flatten().copied().collect()
-    }
-
     /// An expression whose operands are known.
     fn evaluate(&mut self, state: usize, expr: ExprId) -> Bits {
         let kind = self.program.exprs.kind(expr);

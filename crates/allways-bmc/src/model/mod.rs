@@ -172,8 +172,8 @@ impl Model {
         Violation {
             property: goal.name.clone(),
             cause: Cause::Always,
-            run: self.saved_run(&witness.run),
-            reads: vec![self.reads(goal, &self.last_state(&witness.run))],
+            run: self.saved_run(&witness.run, &witness.inputs),
+            reads: vec![self.reads(goal, &self.last_state(&witness.run), &witness.inputs)],
         }
     }
 }
@@ -206,12 +206,14 @@ impl Checkable for Model {
 
     fn story(&self, run: &Run) -> Result<Story, Error> {
         let run = self.read_run(run).map_err(|(_, why, _)| Error::Run(why))?;
-        Ok(self.told(&run, None))
+        Ok(self.told(&run, None, &[]))
     }
 
     fn violation_story(&self, violation: &Violation) -> Result<Story, Error> {
         let run = self.read_run(&violation.run).map_err(|(_, why, _)| Error::Run(why))?;
-        Ok(self.told(&run, self.goal(&violation.property)))
+        let goal = self.goal(&violation.property);
+        let inputs = goal.map_or_else(Vec::new, |goal| self.saved_inputs(goal, &violation.run));
+        Ok(self.told(&run, goal, &inputs))
     }
 
     fn minimise(
@@ -224,7 +226,8 @@ impl Checkable for Model {
             Error::Run(format!("there is no property `{}` any more", violation.property))
         })?;
         let witness = self
-            .met(goal, &run)
+            .met(goal, &run, &self.saved_inputs(goal, &violation.run))
+            .filter(|_| self.claim(goal) != Claim::Reachable)
             .ok_or_else(|| Error::Run("the run no longer violates".to_owned()))?;
         let kept = self.needed(goal, &witness);
         let smaller = Witness { run: run.only(&kept), inputs: witness.inputs };

@@ -2,14 +2,17 @@
 
 use super::Model;
 use crate::check::Witness;
-use crate::program::{Goal, Kind};
+use crate::program::{Claim, Goal, Kind};
 use crate::run::interpret::any_of;
 use crate::run::slice::live;
 use crate::run::{Interpreter, Run, State, Step};
 use allways::{Replayed, RunEvent, RunEventKind, Violation};
 
-/// Of inputs with more combinations than this only zeros are tried.
+/// Of inputs with more combinations than this only those that were saved are tried.
 const MAX_INPUTS: usize = 1 << 16;
+
+/// A list of choices in a saved run may be as long as this.
+const MAX_LIST: usize = 1_000;
 
 /// Which event cannot happen (counted from one), why, and what can in its place.
 pub(super) type Refused = (usize, String, Vec<RunEvent>);
@@ -27,7 +30,7 @@ impl Model {
     }
 
     /// A run as it is saved: an event for each step, with what the instruction is.
-    pub(super) fn saved_run(&self, run: &Run) -> allways::Run {
+    pub(super) fn saved_run(&self, run: &Run, inputs: &[i64]) -> allways::Run {
         let mut interpreter = Interpreter::new(&self.program);
         let mut state = run.initial.clone();
         let mut events = Vec::new();
@@ -37,8 +40,9 @@ impl Model {
             state = next;
         }
         let free = self.free().map(|(place, _)| run.initial.values[place] as u32);
-        let free: Vec<u32> = free.collect();
-        let start_choices = if free.is_empty() { Vec::new() } else { vec![free] };
+        // What may be any at the start, then the inputs of the goal; in lists as long as they may be.
+        let chosen: Vec<u32> = free.chain(inputs.iter().map(|&input| input as u32)).collect();
+        let start_choices = chosen.chunks(MAX_LIST).map(<[u32]>::to_vec).collect();
         allways::Run { start: 0, start_choices, events }
     }
 
@@ -69,8 +73,8 @@ impl Model {
             values.extend(variable.initial.iter().map(|initial| initial.unwrap_or(0)));
         }
         let free: Vec<(usize, Kind)> = self.free().collect();
-        let chosen = saved.start_choices.first().map_or(&[][..], Vec::as_slice);
-        if chosen.len() != free.len() {
+        let chosen: Vec<u32> = saved.start_choices.iter().flatten().copied().collect();
+        if chosen.len() < free.len() {
             let why = format!(
                 "the run starts with {} values that may be any, but the program has {} of them",
                 chosen.len(),
@@ -78,7 +82,7 @@ impl Model {
             );
             return Err((0, why, Vec::new()));
         }
-        for (&(place, kind), &value) in free.iter().zip(chosen) {
+        for (&(place, kind), &value) in free.iter().zip(&chosen) {
             values[place] = kind.wrap(i64::from(value));
         }
         let initial = State { values, locations: vec![0; self.program.processes.len()] };
@@ -125,15 +129,21 @@ impl Model {
         events
     }
 
-    /// A run that ends where a goal is met, with the inputs by which it is.
-    pub(super) fn met(&self, goal: &Goal, run: &Run) -> Option<Witness> {
+    /// The inputs of the goal that a run was saved with; zeros if there are none.
+    pub(super) fn saved_inputs(&self, goal: &Goal, saved: &allways::Run) -> Vec<i64> {
+        let free = self.free().count();
+        let mut chosen = saved.start_choices.iter().flatten().skip(free);
+        let kinds = goal.inputs.iter();
+        kinds.map(|kind| chosen.next().map_or(0, |&c| kind.wrap(i64::from(c)))).collect()
+    }
+
+    /// A run that ends where a goal is met, with the inputs by which it is: these, or others.
+    pub(super) fn met(&self, goal: &Goal, run: &Run, inputs: &[i64]) -> Option<Witness> {
         let mut interpreter = Interpreter::new(&self.program);
         let last = self.last_state(run);
-        let zeros = || vec![vec![0; goal.inputs.len()]];
-        let tries = any_of(&goal.inputs, MAX_INPUTS).unwrap_or_else(|_| zeros());
-        let inputs = tries
-            .into_iter()
-            .find(|inputs| interpreter.evaluate(&last, inputs, goal.target) != 0)?;
+        let others = any_of(&goal.inputs, MAX_INPUTS).unwrap_or_default();
+        let mut tries = std::iter::once(inputs.to_vec()).chain(others);
+        let inputs = tries.find(|inputs| interpreter.evaluate(&last, inputs, goal.target) != 0)?;
         Some(Witness { run: run.clone(), inputs })
     }
 
@@ -156,10 +166,15 @@ impl Model {
             let why = format!("there is no property `{}` any more", saved.property);
             return Replayed::NoLongerViolates { why };
         };
-        match self.met(goal, &run) {
+        if self.claim(goal) == Claim::Reachable {
+            let why = format!("`{}` is now claimed to be reachable", goal.name);
+            return Replayed::NoLongerViolates { why };
+        }
+        match self.met(goal, &run, &self.saved_inputs(goal, &saved.run)) {
             Some(witness) => Replayed::StillViolates { violation: self.violation(goal, &witness) },
             None => {
-                let reads = self.reads(goal, &self.last_state(&run));
+                let inputs = self.saved_inputs(goal, &saved.run);
+                let reads = self.reads(goal, &self.last_state(&run), &inputs);
                 let why = format!("`{}` holds at its end: {reads}", goal.name);
                 Replayed::NoLongerViolates { why }
             }

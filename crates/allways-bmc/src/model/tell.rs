@@ -39,10 +39,9 @@ impl Model {
     }
 
     /// What a goal reads in a state: `x = 3; P[0] is at its end`.
-    pub(super) fn reads(&self, goal: &Goal, state: &State) -> String {
+    pub(super) fn reads(&self, goal: &Goal, state: &State, inputs: &[i64]) -> String {
         let mut interpreter = Interpreter::new(&self.program);
-        let inputs = vec![0; goal.inputs.len()];
-        let cells = interpreter.read_by(state, &inputs, goal.target);
+        let cells = interpreter.read_by(state, inputs, goal.target);
         let cells = cells.into_iter().map(|cell| match cell {
             Cell::Value(place) => {
                 let (name, value) = self.shown(&interpreter, state, place);
@@ -61,18 +60,18 @@ impl Model {
     }
 
     /// A run in full; with a goal, what of it the goal needs, and what the goal reads.
-    pub(super) fn told(&self, run: &Run, goal: Option<&Goal>) -> Story {
+    pub(super) fn told(&self, run: &Run, goal: Option<&Goal>, inputs: &[i64]) -> Story {
         let mut interpreter = Interpreter::new(&self.program);
         let mut story = Story::default();
         story.nodes = self.program.processes.iter().map(|process| process.name.clone()).collect();
         story.starts = vec![StoryStart::default(); story.nodes.len()];
-        let needed = goal.and_then(|goal| Some((goal, self.met(goal, run)?)));
+        let needed = goal.and_then(|goal| Some((goal, self.met(goal, run, inputs)?)));
         let needed = needed.map(|(goal, witness): (&Goal, Witness)| self.needed(goal, &witness));
         if let Some(goal) = goal {
             story.observers = vec![READ.to_owned()];
-            story.observer_starts = vec![self.reads(goal, &run.initial)];
+            story.observer_starts = vec![self.reads(goal, &run.initial, inputs)];
         }
-        let events = self.saved_run(run).events;
+        let events = self.saved_run(run, &[]).events;
         let mut state = run.initial.clone();
         // Who wrote each value last, and who stepped last of each process.
         let mut writers: BTreeMap<Cell, usize> = BTreeMap::new();
@@ -95,7 +94,8 @@ impl Model {
             told.causes.dedup();
             told.matters = needed.as_ref().is_none_or(|needed| needed.contains(&place));
             if let Some(goal) = goal {
-                let (before, after) = (self.reads(goal, &state), self.reads(goal, &next));
+                let (before, after) =
+                    (self.reads(goal, &state, inputs), self.reads(goal, &next, inputs));
                 if before != after {
                     told.observed.push(Observed::new(0, before, after));
                 }
@@ -104,19 +104,19 @@ impl Model {
             story.steps.push(told);
             state = next;
         }
-        story.ending = goal.map(|goal| self.ending(goal, run, &state));
+        story.ending = goal.map(|goal| self.ending(goal, run, &state, inputs));
         story
     }
 
-    fn ending(&self, goal: &Goal, run: &Run, last: &State) -> StoryEnding {
+    fn ending(&self, goal: &Goal, run: &Run, last: &State, inputs: &[i64]) -> StoryEnding {
         let mut ending = StoryEnding::new(goal.name.clone());
         let is_claimed = self.claim(goal) == Claim::Reachable;
         ending.kind = Some(if is_claimed { PropertyKind::Sometimes } else { PropertyKind::Always });
-        let is_met = self.met(goal, run).is_some();
+        let is_met = self.met(goal, run, inputs).is_some();
         ending.cause = (is_met && !is_claimed).then_some(Cause::Always);
         ending.observer = Some(0);
-        ending.reads = vec![self.reads(goal, last)];
-        ending.reads_at_start = vec![self.reads(goal, &run.initial)];
+        ending.reads = vec![self.reads(goal, last, inputs)];
+        ending.reads_at_start = vec![self.reads(goal, &run.initial, inputs)];
         if let Origin::Check(process, ..) = goal.origin {
             ending.culprits = vec![process];
         }

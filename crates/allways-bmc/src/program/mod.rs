@@ -21,6 +21,7 @@ mod expr;
 mod fold;
 
 pub use expr::{Binary, ExprId, Exprs, Kind, Node, Unary};
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -234,6 +235,15 @@ impl Program {
                         span: check.span.clone(),
                     });
                 }
+            }
+        }
+        // Two that are called the same would be taken for each other.
+        let mut names: FxHashMap<String, u32> = FxHashMap::default();
+        for goal in &mut goals {
+            let count = names.entry(goal.name.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                goal.name = format!("{} ({count})", goal.name);
             }
         }
         goals

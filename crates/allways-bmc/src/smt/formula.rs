@@ -255,7 +255,7 @@ impl Writer<'_> {
         let mut parts = vec![format!("(= {counter} {})", self.terms.small(location))];
         parts.push(self.terms.name(instruction.guard, step));
         let mut written: Vec<(VarId, String)> = Vec::new();
-        for update in &instruction.updates {
+        for (number, update) in instruction.updates.iter().enumerate() {
             let id = update.variable;
             let place = match written.iter().position(|(known, _)| *known == id) {
                 Some(place) => place,
@@ -276,7 +276,13 @@ impl Writer<'_> {
                         Some(within) => format!("(and {when} {within})"),
                         None => when,
                     };
-                    format!("(ite {when} (store {before} {at} {value}) {before})")
+                    // A name for each, or the text would double with each of them.
+                    let term = format!("(ite {when} (store {before} {at} {value}) {before})");
+                    let name = format!("a{}_{}_{number}_{step}", id.0, one.number);
+                    let sort = self.terms.sort(self.terms.program.variable(id).kind);
+                    let sort = format!("(Array {} {sort})", self.terms.place_sort());
+                    let _ = writeln!(self.terms.text, "(define-fun {name} () {sort} {term})");
+                    name
                 }
             };
         }

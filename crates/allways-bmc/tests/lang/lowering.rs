@@ -99,15 +99,14 @@ fn branches_and_loops_need_no_jumps() {
     same(
         &dump::code(&program),
         "P
-           0 `while true`; -> 1, 9
-           1 `if x == 0`; -> 2 if (x == 0), 3
-           2 `x = 1`; x = 1; -> 5
-           3 `if x == 1`; -> 5 if (x == 1), 4
-           4 `while *`; any bool; -> 4 if $0, 5
-           5 `either`; any uint<2>; when ($0 < 3); -> 6 if ($0 == 0), 0 if ($0 == 1), 7
-           6 `x = 2`; x = 2; -> 0
-           7 `x = 3`; x = 3; -> 8
-           8 `skip`; -> 0
+           0 `if x == 0`; -> 1 if (x == 0), 2
+           1 `x = 1`; x = 1; -> 4
+           2 `if x == 1`; -> 4 if (x == 1), 3
+           3 `while *`; any bool; -> 3 if $0, 4
+           4 `either`; any uint<2>; when ($0 < 3); -> 5 if ($0 == 0), 0 if ($0 == 1), 6
+           5 `x = 2`; x = 2; -> 0
+           6 `x = 3`; x = 3; -> 7
+           7 `skip`; -> 0
          Q
            0 `if x == 3`; -> 1 if (x == 3), 1
            1 `while x < 2`; -> 2 if (x < 2), 3

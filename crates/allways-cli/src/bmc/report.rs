@@ -188,6 +188,9 @@ impl Report<'_> {
             }
             Found::Never(why) if is_claimed => format!("violated: {}", proof(why)),
             Found::Never(why) => format!("holds: {}", proof(why)),
+            Found::Nothing { depth } if self.options.from > 0 && !self.options.prove => {
+                format!("unsat from {} to {depth} steps", self.options.from)
+            }
             Found::Nothing { depth } => format!("unsat to depth {depth}"),
             Found::Stopped { depth: Some(depth) } => {
                 format!("unsat to depth {depth}, then stopped")
