@@ -42,6 +42,12 @@ Examples:
   source <(allways completions bash)            complete commands and names with the tab key
   allways man | man -l -                        all this as a manual page; `allways man check` for check";
 
+/// The examples of what there is here.
+fn help() -> String {
+    let is_here = |line: &&str| cfg!(feature = "bmc") || !line.contains(" bmc ");
+    HELP.lines().filter(is_here).collect::<Vec<_>>().join("\n")
+}
+
 const LIST_HELP: &str = "\
 Examples:
   allways list                                  all systems
@@ -86,7 +92,7 @@ Exit codes:
 #[command(
     name = "allways",
     version,
-    after_help = format!("{HELP}\n\n{EXIT_CODES}"),
+    after_help = format!("{}\n\n{EXIT_CODES}", help()),
     arg_required_else_help = true,
     subcommand_required = true,
     max_term_width = 100
