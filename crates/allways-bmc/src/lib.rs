@@ -20,6 +20,7 @@
 pub mod check;
 mod circuit;
 mod encode;
+mod footprint;
 pub mod lang;
 pub mod litmus;
 mod model;

@@ -8,6 +8,8 @@ use allways_bmc::program::{Claim, Origin};
 use allways_bmc::run::{End, enumerate};
 use allways_bmc::{Model, Projection, lang, litmus};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// What is known of a program.
@@ -39,6 +41,10 @@ const fn induction(steps: usize) -> Is {
     Proved(Proof::Induction { steps })
 }
 
+const fn depends(depth: usize) -> Is {
+    Proved(Proof::Depends { depth })
+}
+
 const fn ends(depth: usize) -> Is {
     Proved(Proof::Ends { depth })
 }
@@ -55,7 +61,8 @@ const PROGRAMS: &[Known] = &[
     Known { name: "dining-mutant", depth: 11, prove: 0, properties: &[("neighbours_eat", At(10))] },
     Known { name: "figure13", depth: 6, prove: 6, properties: &[("untouched", At(2)), ("moved", At(3)), ("overwritten", At(4)), ("other", ends(4))] },
     Known { name: "filesystem", depth: 7, prove: 0, properties: &[("overflow", Open)] },
-    Known { name: "indexer", depth: 10, prove: 0, properties: &[("collision", Open)] },
+    Known { name: "filesystem-any", depth: 7, prove: 0, properties: &[("overflow", Open)] },
+    Known { name: "indexer", depth: 10, prove: 40, properties: &[("collision", depends(0))] },
     Known { name: "litmus-4", depth: 11, prove: 0, properties: &[("found", At(19)), ("absent", Open)] },
     Known { name: "litmus-5", depth: 14, prove: 0, properties: &[("found", At(14)), ("absent", Open)] },
     Known { name: "litmus-6", depth: 14, prove: 0, properties: &[("found", At(14)), ("absent", Open)] },
@@ -181,6 +188,40 @@ fn check_violation(model: &Model, program: &Known, outcome: allways::Outcome) {
     let (smaller, _) = model.minimise(&violation, &MinimiseOptions::default()).unwrap();
     assert_eq!(smaller.run.events.len(), shortest, "{}: there is none shorter", program.name);
     model.violation_story(&violation).unwrap();
+}
+
+/// No file meets another: that each is done after so many steps is enough, however the others move.
+#[test]
+fn processes_that_never_meet_are_looked_at_one_by_one() {
+    let model = model("filesystem", &[("N".to_owned(), 2)]);
+    let options = Options { depth: 20, prove: true, ..Options::default() };
+    let checked = model.check(&options, &|_| ()).unwrap();
+    assert_eq!(checked.outcome.verdict, Verdict::Holds);
+    let found = properties(&model, &checked.looked.found);
+    assert_eq!(found, [("overflow".to_owned(), depends(14))]);
+}
+
+/// What nobody has finished looking for is not said to be nowhere, in whichever way it is looked for.
+#[test]
+fn what_is_stopped_is_open() {
+    let model = model("filesystem", &[]);
+    for projection in [Projection::Off, Projection::Live] {
+        for prove in [false, true] {
+            let stop = vec![Arc::new(AtomicBool::new(true))];
+            let options = Options { depth: 3, projection, prove, stop, ..Options::default() };
+            let checked = model.check(&options, &|_| ()).unwrap();
+            for (goal, found) in model.goals().iter().zip(checked.looked.found) {
+                // What folds away needs no solver.
+                let is_right = matches!(found, Found::Stopped { depth: None | Some(0) });
+                assert!(is_right, "{}: {found:?}", goal.name);
+            }
+        }
+    }
+    let contended = self::model("filesystem-any", &[]);
+    let time = Some(std::time::Duration::from_millis(200));
+    let options = Options { depth: 60, at_once: true, time, ..Options::default() };
+    let checked = contended.check(&options, &|_| ()).unwrap();
+    assert_eq!(checked.looked.found[0], Found::Stopped { depth: None });
 }
 
 /// What is proved, and how.

@@ -84,7 +84,7 @@ fn compare(
 }
 
 proptest! {
-    #![proptest_config(cases(250))]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn solvers_find_what_is_there(sample in programs_of(Size::default())) {

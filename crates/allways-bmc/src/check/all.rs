@@ -33,7 +33,7 @@ pub fn all(
         let target = query.unrolling.condition(depth, goal.target);
         let active = query.unrolling.graph.input();
         if depth >= options.from {
-            query.unrolling.project(options.projection, goal.target, active);
+            query.unrolling.project(options.projection, &[goal.target], active);
             while found.len() < limit {
                 match query.ask(&[active, target], &stop) {
                     Answer::Met => {

@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `query.rs` | an unrolling and a solver that has its clauses |
+//! | `split.rs` | which conditions are looked for in which unrolling |
 //! | `deepen.rs` | asks a solver that is compiled in |
 //! | `external.rs` | asks a solver that is a process |
 //! | `prove.rs` | whether longer runs have anything new to show |
@@ -21,6 +22,7 @@ mod external;
 mod portfolio;
 mod prove;
 mod query;
+mod split;
 
 use crate::encode::Projection;
 use crate::program::{Goal, Program};

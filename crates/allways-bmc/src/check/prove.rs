@@ -9,7 +9,9 @@
 //!   are none, no later one is.
 //!
 //! None of this uses projections: a projection's first steps need not be one, so that there is none of some length says
-//! nothing of longer ones.
+//! nothing of longer ones. But a projection has only steps that the goal can depend on ([`crate::footprint`]), and of runs of
+//! such steps, the first steps are one, too: so there is a fourth way ([`super::deepen`]):
+//! - No run of steps that the goal can depend on has `d + 1` of them: then there is no projection that is longer.
 
 use super::Found;
 use super::query::Query;
@@ -29,6 +31,11 @@ pub enum Proof {
     /// Every longer run is in some state twice.
     Repeats {
         /// The largest number of steps without a state twice.
+        depth: usize,
+    },
+    /// No run has more steps that what is looked for can depend on.
+    Depends {
+        /// So many.
         depth: usize,
     },
     /// By induction over so many steps.

@@ -9,7 +9,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `cells.rs` | variables and elements of arrays, one by one |
 //! | `value.rs` | expressions in a state, as bits |
 //! | `step.rs` | from one state to the next |
 //! | `access.rs` | what steps read and write |
@@ -18,7 +17,6 @@
 //! | `distinct.rs` | no state twice |
 
 mod access;
-mod cells;
 mod distinct;
 mod order;
 mod project;
@@ -26,10 +24,8 @@ mod step;
 mod value;
 
 use crate::circuit::{Bits, Graph, Lit};
+use crate::footprint::{Accesses, Cells, Slice};
 use crate::program::{ExprId, Program};
-use access::Accesses;
-pub(crate) use access::{Access, accesses, reads};
-pub(crate) use cells::Cells;
 pub use project::Projection;
 pub(crate) use step::Step;
 use value::Memo;
@@ -72,6 +68,8 @@ pub(crate) struct Unrolling<'a> {
     pub constraints: Vec<Vec<Lit>>,
     accesses: Accesses,
     dummies: Dummies,
+    /// Which instructions may be performed, if not all.
+    slice: Option<Slice>,
 }
 
 impl<'a> Unrolling<'a> {
@@ -86,9 +84,21 @@ impl<'a> Unrolling<'a> {
             constraints: Vec::new(),
             cells,
             dummies,
+            slice: None,
         };
         unrolling.begin(beginning);
         unrolling
+    }
+
+    /// The same, but with these instructions alone.
+    pub fn with_slice(self, slice: Slice) -> Self {
+        let is_whole = slice.iter().flatten().all(|is_in| *is_in);
+        Unrolling { slice: (!is_whole).then_some(slice), ..self }
+    }
+
+    /// Whether some instructions are left out.
+    pub fn is_sliced(&self) -> bool {
+        self.slice.is_some()
     }
 
     /// How many steps there are.

@@ -23,9 +23,10 @@
 //! What a step writes here is what it does write (its condition holds, at the element it names), so that it is certain
 //! that what was there before is overwritten.
 
-use super::access::{Readers, accesses};
+use super::access::Readers;
 use super::{Step, Unrolling};
 use crate::circuit::{Lit, TRUE};
+use crate::footprint::accesses;
 use crate::program::ExprId;
 
 /// Which runs are left out because they do more than the goal needs.
@@ -42,14 +43,14 @@ pub enum Projection {
 
 impl Unrolling<'_> {
     /// Clauses by which every step is needed for a goal in the last state. Each holds only if `active` does.
-    pub fn project(&mut self, projection: Projection, goal: ExprId, active: Lit) {
+    pub fn project(&mut self, projection: Projection, goal: &[ExprId], active: Lit) {
         if projection == Projection::Off {
             return;
         }
         let end = self.depth();
         let program = self.program;
         let mut readers = Readers::new(self.cells.count(), program.processes.len());
-        self.touch(end, TRUE, &accesses(&program.exprs, [goal]), &mut readers);
+        self.touch(end, TRUE, &accesses(&program.exprs, goal.iter().copied()), &mut readers);
         let mut matters = readers.any(&mut self.graph);
 
         for step in (0..end).rev() {

@@ -3,7 +3,7 @@
 use super::access::Reads;
 use super::value::Memo;
 use super::{Beginning, Dummies, StateBits, Unrolling};
-use crate::circuit::{Bits, FALSE, Lit, TRUE, bits};
+use crate::circuit::{Bits, FALSE, Lit, bits};
 
 /// Of so many, that no two hold is said of each pair.
 const FEW: usize = 20;
@@ -73,10 +73,11 @@ impl Unrolling<'_> {
         let idle = self.idle();
         let mut go = Vec::new();
         for process in 0..self.program.processes.len() {
-            let at = &self.states[state].at[process];
-            let end = at[at.len() - 1];
-            let moves = if end == TRUE { FALSE } else { self.graph.input() };
-            self.require(vec![!moves, !end]);
+            let (may, may_not) = self.standing(state, process);
+            let moves = if may { self.graph.input() } else { FALSE };
+            for at in may_not {
+                self.require(vec![!moves, !at]);
+            }
             go.push(moves);
         }
         let mut choices = go.clone();
@@ -100,8 +101,28 @@ impl Unrolling<'_> {
             next.values.push(value.collect());
             writes.push(written);
         }
+        // It follows from the first state, but solvers take long to find out.
+        for at in &next.at {
+            let at: Vec<Lit> = at.iter().copied().filter(|lit| *lit != FALSE).collect();
+            self.exactly_one(&at);
+        }
         self.states.push(next);
         self.steps.push(Step { go, idle, writes, reads: None });
+    }
+
+    /// Whether an instruction is not in the slice.
+    pub(super) fn is_left_out(&self, process: usize, location: usize) -> bool {
+        self.slice.as_ref().is_some_and(|slice| !slice[process][location])
+    }
+
+    /// Whether a process may stand where there is something to do, and that it stands elsewhere.
+    fn standing(&self, state: usize, process: usize) -> (bool, Vec<Lit>) {
+        let at = self.states[state].at[process].iter().copied().enumerate();
+        let end = self.program.processes[process].code.len();
+        let (may, may_not): (Vec<_>, Vec<_>) = at
+            .filter(|(_, at)| *at != FALSE)
+            .partition(|(place, _)| *place != end && !self.is_left_out(process, *place));
+        (!may.is_empty(), may_not.into_iter().map(|(_, at)| at).collect())
     }
 
     /// Whether nobody moves at the next step.
@@ -130,7 +151,7 @@ impl Unrolling<'_> {
         let mut into: Vec<Vec<Lit>> = vec![Vec::new(); code.len() + 1];
         for (location, instruction) in code.iter().enumerate() {
             let fires = self.graph.and(moves, self.states[state].at[process][location]);
-            if fires == FALSE {
+            if fires == FALSE || self.is_left_out(process, location) {
                 continue;
             }
             let guard = self.condition(state, instruction.guard);

@@ -3,7 +3,7 @@
 use super::Theory;
 use super::expr::Terms;
 use crate::check::Witness;
-use crate::encode::{Access, accesses};
+use crate::footprint::{Access, accesses};
 use crate::program::{ExprId, Goal, Instruction, Kind, Program, VarId};
 use crate::run::{Run, State, Step};
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ fn numbered(program: &Program) -> Vec<Numbered<'_>> {
     let mut all = Vec::new();
     for (process, code) in program.processes.iter().enumerate() {
         for (location, instruction) in code.code.iter().enumerate() {
-            let reads = crate::encode::reads(&program.exprs, instruction);
+            let reads = crate::footprint::reads(&program.exprs, instruction);
             all.push(Numbered { number: all.len() + 1, process, location, instruction, reads });
         }
     }

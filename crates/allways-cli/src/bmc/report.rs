@@ -81,6 +81,9 @@ fn proof(proof: &Proof) -> String {
         Proof::Repeats { depth } => {
             format!("every run of more than {} is in some state twice", count(*depth, "step"))
         }
+        Proof::Depends { depth } => {
+            format!("no run has more than {} that it can depend on", count(*depth, "step"))
+        }
         Proof::Induction { steps } => format!("by induction over {}", count(*steps, "step")),
     }
 }
