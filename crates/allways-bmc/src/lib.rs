@@ -29,6 +29,21 @@ pub mod run;
 mod smt;
 mod solve;
 
+/// Solvers for clauses, and for SMT-LIB 2: for other crates of Allways that have something to decide.
+///
+/// ```
+/// use allways_bmc::solver::{Answer, Embedded, Stop};
+/// let mut solver = Embedded::ALL[0].start();
+/// solver.clause(&[1, 2]);
+/// assert_eq!(solver.solve(&[-1], &Stop::default()), Answer::Met);
+/// assert!(solver.value(2));
+/// ```
+pub mod solver {
+    pub use crate::circuit::Sink;
+    pub use crate::smt::External;
+    pub use crate::solve::{Answer, Embedded, Sat, Stop};
+}
+
 pub use encode::Projection;
 pub use model::{Checked, Judged, Model};
 pub use smt::Theory;

@@ -3,7 +3,7 @@
 use super::{Found, Looked, Options};
 use crate::encode::Projection;
 use crate::program::{Goal, Program};
-use crate::smt::{External, Formula};
+use crate::smt::{External, Formula, Theory};
 use crate::solve::Answer;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub(super) fn look(
     program: &Program,
     goals: &[Goal],
     options: &Options,
-    solver: &External,
+    (solver, theory): (&External, Theory),
     told: &(dyn Fn(usize) + Sync),
 ) -> Result<Looked, String> {
     let begin = Instant::now();
@@ -26,7 +26,7 @@ pub(super) fn look(
             if found.is_settled() || stop.is_due() {
                 continue;
             }
-            let formula = Formula::new(program, goal, depth, project, solver.theory);
+            let formula = Formula::new(program, goal, depth, project, theory);
             let asked = Instant::now();
             let (answer, values) = solver.solve(&formula.text, &formula.question(), &stop)?;
             solving += asked.elapsed();

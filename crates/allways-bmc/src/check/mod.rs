@@ -176,8 +176,8 @@ pub fn look(
             deepen::look(program, goals, options, *embedded, told)
         }
         (Solver::External { program: path, theory }, false) => {
-            let external = crate::smt::External { program: path.clone(), theory: *theory };
-            external::look(program, goals, options, &external, told)?
+            let external = crate::smt::External { program: path.clone() };
+            external::look(program, goals, options, (&external, *theory), told)?
         }
     };
     looked.elapsed = begin.elapsed();

@@ -3,7 +3,8 @@
 use super::graph::{Gate, Graph, Lit};
 
 /// Where clauses go: a solver, or a file. Variables are numbers from 1 on.
-pub(crate) trait Sink {
+pub trait Sink {
+    /// One more clause: at least one of these numbers holds, or of a negative one its opposite.
     fn clause(&mut self, lits: &[i32]);
 }
 

@@ -9,5 +9,6 @@ mod clauses;
 mod graph;
 
 pub(crate) use bits::Bits;
-pub(crate) use clauses::{Clauses, Sink};
+pub(crate) use clauses::Clauses;
+pub use clauses::Sink;
 pub(crate) use graph::{FALSE, Graph, Lit, TRUE};

@@ -14,7 +14,7 @@ mod formula;
 mod process;
 
 pub(crate) use formula::Formula;
-pub(crate) use process::External;
+pub use process::External;
 
 /// What numbers are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

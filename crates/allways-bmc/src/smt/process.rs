@@ -1,6 +1,6 @@
 //! Any SMT-LIB 2 solver, as a process.
 
-use super::{Theory, answer};
+use super::answer;
 use crate::solve::{Answer, Stop};
 use std::fs;
 use std::io::Read;
@@ -12,11 +12,9 @@ use std::time::Duration;
 
 /// A solver that is not compiled in.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct External {
-    /// Its program.
+pub struct External {
+    /// Its program, which is given the name of a file.
     pub program: PathBuf,
-    /// What it takes.
-    pub theory: Theory,
 }
 
 /// A file that is gone when it is no longer needed.
@@ -39,7 +37,13 @@ impl Drop for Running {
 }
 
 impl External {
-    /// What it says of a formula, and the values of what the question asks for.
+    /// What it says of a formula in SMT-LIB 2, and the values of what the question asks for.
+    ///
+    /// The formula ends with `(check-sat)`; the question is a `(get-value (…))`, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, or says nothing that is an answer.
     pub fn solve(
         &self,
         formula: &str,

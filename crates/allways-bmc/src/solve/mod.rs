@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// What a solver says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// The clauses and assumptions can be met.
     Met,
     /// They cannot.
@@ -26,13 +26,15 @@ pub(crate) enum Answer {
 
 /// When a solver is to stop: at a time, or when somebody says so.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop {
+pub struct Stop {
+    /// At this time.
     pub at: Option<Instant>,
-    /// Several: of one's own, and of whoever interrupts everything.
+    /// When one of these is set. Several: of one's own, and of whoever interrupts everything.
     pub flags: Vec<Arc<AtomicBool>>,
 }
 
 impl Stop {
+    /// Whether it is time.
     pub fn is_due(&self) -> bool {
         self.flags.iter().any(|flag| flag.load(Ordering::Relaxed))
             || self.at.is_some_and(|at| Instant::now() >= at)
@@ -40,7 +42,7 @@ impl Stop {
 }
 
 /// A solver that takes clauses piece by piece and may be asked again and again.
-pub(crate) trait Sat: Sink {
+pub trait Sat: Sink {
     /// Whether everything so far, and these assumptions, can be met.
     fn solve(&mut self, assumptions: &[i32], stop: &Stop) -> Answer;
 
@@ -79,7 +81,8 @@ impl Embedded {
         }
     }
 
-    pub(crate) fn start(self) -> Box<dyn Sat> {
+    /// A solver without any clauses.
+    pub fn start(self) -> Box<dyn Sat> {
         match self {
             #[cfg(feature = "cadical")]
             Embedded::Cadical => Box::new(cadical::Cadical::new()),
