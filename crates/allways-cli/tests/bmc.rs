@@ -195,3 +195,63 @@ fn programs_of_the_repository_are_found_by_their_constants() {
     let (code, text, _) = allways(&["bmc", &program("dining-mutant"), "--set", "N=3", "--quiet"]);
     assert_eq!((code, text.as_str()), (1, "violated: `neighbours_eat`\n"));
 }
+
+#[test]
+fn what_was_not_looked_at_is_said() {
+    let source = written("shorter", RACE);
+    let (code, text, _) = allways(&["bmc", &source, "--depth", "2..3"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("no violation of 2 to 3 steps; shorter runs were not"), "{text}");
+    let (_, text, _) = allways(&["bmc", &source, "--depth", "2..3", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["from"], 2);
+    let open =
+        "shared uint<4> x; process P { while (true) { x = x ^ 1; } } reachable five: x == 5;";
+    let (code, text, _) = allways(&["bmc", &written("open", open), "--depth", "4"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("no run to what should be reachable within 4 steps"), "{text}");
+    let (code, text, _) =
+        allways(&["bmc", &program("filesystem-any"), "--max-seconds", "0.2", "--depth", "60"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("then time ran out"), "{text}");
+    assert!(text.contains("with and without projection\n"), "{text}");
+    assert!(!text.contains("--depth 120"), "{text}");
+}
+
+#[test]
+fn a_program_without_anything_to_check_is_wrong() {
+    let (code, _, err) = allways(&["bmc", &written("nothing", "process P { }")]);
+    assert_eq!((code, err.contains("there is nothing to check")), (2, true), "{err}");
+    let (code, _, err) = allways(&["bmc", &written("range", RACE), "--depth", "10.."]);
+    assert_eq!((code, err.contains("write FROM..TO")), (2, true), "{err}");
+}
+
+#[test]
+fn a_run_that_is_asked_for_at_once_ends_where_it_violates_and_becomes_a_shortest_one() {
+    let source = "shared uint<4> x, y; process P { while (true) { x = x + 1; } } \
+                  process Q { while (true) { y = y + 1; } } never three: x == 3; never two: x == 2 && y == 1;";
+    let (source, out) = (written("at-once", source), directory("at-once-out"));
+    let out = out.display().to_string();
+    let args = ["bmc", &source, "--at-once", "--no-project", "--depth", "16", "--save", &out];
+    let (code, text, _) = allways(&args);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("never `three`"), "{text}");
+    assert!(text.contains("` does not hold:") && !text.contains("always `"), "{text}");
+    assert!(text.contains("--property '"), "{text}");
+    let (code, text, err) = allways(&["minimise", &format!("{out}/run.json")]);
+    assert_eq!(code, 0, "{text}{err}");
+    let (_, text, _) = allways(&["replay", &format!("{out}/run.json")]);
+    assert!(text.contains("after 3 events"), "{text}");
+    // A program that cannot be read any more is told in one sentence.
+    std::fs::write(&source, "shared").unwrap();
+    let (code, _, err) = allways(&["replay", &format!("{out}/run.json")]);
+    assert_eq!((code, err.trim().lines().count()), (2, 1), "{err}");
+    assert!(err.contains("tells where"), "{err}");
+}
+
+#[test]
+fn where_a_process_stands_is_told_in_one_piece() {
+    let source = "shared uint<4> n; mutex m; process P { atomic { lock m; n = n + 1; unlock m; } } never stands: n == 0 && !P@end;";
+    let (code, text, _) = allways(&["bmc", &written("piece", source)]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("n = n + 1, unlock m"), "{text}");
+}

@@ -38,7 +38,8 @@ pub fn all(
                 match query.ask(&[active, target], &stop) {
                     Answer::Met => {
                         let witness = query.witness(goal);
-                        perform(program, goal, &witness)?;
+                        // A run that gets there before its end is another one.
+                        perform(program, goal, &mut witness.clone())?;
                         let mut other = vec![!active];
                         other.extend(query.decided.iter().map(|&lit| !lit));
                         query.unrolling.constraints.push(other);

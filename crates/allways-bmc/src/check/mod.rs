@@ -167,7 +167,7 @@ pub fn look(
 ) -> Result<Looked, String> {
     let begin = Instant::now();
     if let (Solver::External { .. }, true) = (&options.solver, options.prove || options.order) {
-        let what = "proofs, and one order of independent steps, need a solver that is compiled in";
+        let what = "proofs (--prove) and one order of independent steps (--order) need a solver that is compiled in";
         return Err(what.to_owned());
     }
     let mut looked = match (&options.solver, options.portfolio) {
@@ -181,7 +181,7 @@ pub fn look(
         }
     };
     looked.elapsed = begin.elapsed();
-    for (goal, found) in goals.iter().zip(&looked.found) {
+    for (goal, found) in goals.iter().zip(&mut looked.found) {
         if let Found::Run(witness) = found {
             perform(program, goal, witness)?;
         }
@@ -189,8 +189,8 @@ pub fn look(
     Ok(looked)
 }
 
-/// Performs a run, and says what is wrong with it.
-fn perform(program: &Program, goal: &Goal, witness: &Witness) -> Result<(), String> {
+/// Performs a run, and says what is wrong with it; what comes after the goal is cut off.
+fn perform(program: &Program, goal: &Goal, witness: &mut Witness) -> Result<(), String> {
     let mut interpreter = Interpreter::new(program);
     let name = &goal.name;
     if !interpreter.is_initial(&witness.run.initial) {
@@ -200,10 +200,16 @@ fn perform(program: &Program, goal: &Goal, witness: &Witness) -> Result<(), Stri
         .replay(&witness.run.initial, &witness.run.steps)
         .map_err(|stuck| format!("internal error: of the run to `{name}`, {stuck}"))?;
     let last = states.last().unwrap_or(&witness.run.initial);
-    match interpreter.evaluate(last, &witness.inputs, goal.target) {
-        0 => Err(format!("internal error: the run to `{name}` does not get there")),
-        _ => Ok(()),
+    if interpreter.evaluate(last, &witness.inputs, goal.target) == 0 {
+        return Err(format!("internal error: the run to `{name}` does not get there"));
     }
+    // Asked for at once, it may have been there before.
+    let mut before = states[..witness.run.steps.len()].iter();
+    let is_met = |state| interpreter.evaluate(state, &witness.inputs, goal.target) != 0;
+    if let Some(steps) = before.position(is_met) {
+        witness.run.steps.truncate(steps);
+    }
+    Ok(())
 }
 
 /// The formula of a goal as SMT-LIB 2.

@@ -167,6 +167,30 @@ impl Model {
         Ok(Checked { outcome, looked })
     }
 
+    /// A shortest run to a goal, if there is one that is shorter than this.
+    fn shorter(
+        &self,
+        goal: &Goal,
+        witness: &Witness,
+        options: &MinimiseOptions,
+    ) -> Result<Option<Witness>, String> {
+        let Some(depth) = witness.run.steps.len().checked_sub(1) else { return Ok(None) };
+        if !options.fewer_events {
+            return Ok(None);
+        }
+        let options = Options {
+            depth,
+            time: Some(options.max_time),
+            stop: options.stop.iter().cloned().collect(),
+            ..Options::default()
+        };
+        let looked = look(&self.program, std::slice::from_ref(goal), &options, &|_| ())?;
+        Ok(looked.found.into_iter().find_map(|found| match found {
+            Found::Run(witness) => Some(witness),
+            _ => None,
+        }))
+    }
+
     /// The violation that a run shows.
     fn violation(&self, goal: &Goal, witness: &Witness) -> Violation {
         Violation {
@@ -219,7 +243,7 @@ impl Checkable for Model {
     fn minimise(
         &self,
         violation: &Violation,
-        _: &MinimiseOptions,
+        options: &MinimiseOptions,
     ) -> Result<(Violation, Minimised), Error> {
         let run = self.read_run(&violation.run).map_err(|(_, why, _)| Error::Run(why))?;
         let goal = self.goal(&violation.property).ok_or_else(|| {
@@ -230,7 +254,10 @@ impl Checkable for Model {
             .filter(|_| self.claim(goal) != Claim::Reachable)
             .ok_or_else(|| Error::Run("the run no longer violates".to_owned()))?;
         let kept = self.needed(goal, &witness);
-        let smaller = Witness { run: run.only(&kept), inputs: witness.inputs };
+        let mut smaller = Witness { run: run.only(&kept), inputs: witness.inputs };
+        if let Some(shorter) = self.shorter(goal, &smaller, options).map_err(Error::System)? {
+            smaller = shorter;
+        }
         let smaller = self.violation(goal, &smaller);
         let sizes = (RunSize::of(&violation.run), RunSize::of(&smaller.run));
         Ok((smaller, Minimised::new(sizes.0, sizes.1)))

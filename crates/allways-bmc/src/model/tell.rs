@@ -50,7 +50,10 @@ impl Model {
             Cell::Location(process) => {
                 let name = &self.program.processes[process].name;
                 match interpreter.instruction(state, process) {
-                    Some(instruction) => format!("{name} is before `{}`", instruction.text),
+                    Some(instruction) => {
+                        // Parts are told apart by semicolons.
+                        format!("{name} is before `{}`", instruction.text.replace("; ", ", "))
+                    }
                     None => format!("{name} is at its end"),
                 }
             }
@@ -111,7 +114,12 @@ impl Model {
     fn ending(&self, goal: &Goal, run: &Run, last: &State, inputs: &[i64]) -> StoryEnding {
         let mut ending = StoryEnding::new(goal.name.clone());
         let is_claimed = self.claim(goal) == Claim::Reachable;
-        ending.kind = Some(if is_claimed { PropertyKind::Sometimes } else { PropertyKind::Always });
+        ending.kind = match self.claim(goal) {
+            Claim::Always => Some(PropertyKind::Always),
+            // It is written the other way round.
+            Claim::Never => None,
+            Claim::Reachable => Some(PropertyKind::Sometimes),
+        };
         let is_met = self.met(goal, run, inputs).is_some();
         ending.cause = (is_met && !is_claimed).then_some(Cause::Always);
         ending.observer = Some(0);

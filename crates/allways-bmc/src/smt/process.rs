@@ -63,7 +63,7 @@ impl External {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("cannot start the solver {who}: {error}"))?;
+            .map_err(|error| format!("cannot start the solver {who}, is it installed? {error}"))?;
         let mut running = Running(child);
         let mut stdout = running.0.stdout.take().ok_or("the solver has no output")?;
         // Read beside, so that it never waits for room.

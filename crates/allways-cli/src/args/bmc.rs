@@ -42,11 +42,12 @@ pub(crate) struct BmcArgs {
     #[arg(long, value_name = "NAME")]
     pub property: Vec<String>,
 
-    /// The largest number of steps; FROM..TO takes it for granted that fewer than FROM show nothing.
+    /// The largest number of steps; FROM..TO takes it for granted that fewer than FROM show nothing, but not with --prove.
     #[arg(long, value_name = "K", default_value = "20", value_parser = depth)]
+    #[arg(allow_negative_numbers = true)]
     pub depth: (usize, usize),
 
-    /// Ask for the largest number of steps at once, in place of deeper and deeper.
+    /// Ask for the largest number of steps at once, in place of deeper and deeper; a run that is found need not be a shortest one.
     #[arg(long)]
     pub at_once: bool,
 
@@ -66,7 +67,7 @@ pub(crate) struct BmcArgs {
     #[arg(long)]
     pub order: bool,
 
-    /// Prove that longer runs show nothing new, too.
+    /// Prove that longer runs show nothing new, too; by a solver that is compiled in.
     #[arg(long)]
     pub prove: bool,
 
@@ -112,6 +113,9 @@ const MAX_DEPTH: u64 = 10_000;
 
 fn depth(text: &str) -> Result<(usize, usize), String> {
     let (from, to) = text.split_once("..").unwrap_or(("0", text));
+    if from.is_empty() || to.is_empty() {
+        return Err(format!("`{text}` has no beginning or no end; write FROM..TO, such as 5..20"));
+    }
     let (from, to) = (whole(from)?, whole(to)?);
     if to > MAX_DEPTH {
         return Err(format!("`{to}` is too deep: {MAX_DEPTH} is the largest"));

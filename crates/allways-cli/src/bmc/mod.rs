@@ -33,7 +33,12 @@ pub(crate) fn open(path: &Path, set: &[(String, i64)], color: bool) -> Result<Mo
 
 /// The program of a saved run, with its constants.
 pub(crate) fn reopen(system: &str, parameters: &[(String, String)]) -> Result<Model, String> {
-    open(Path::new(system), &constants(parameters)?, false)
+    let model = open(Path::new(system), &constants(parameters)?, false);
+    // What is wrong with a program takes several lines, and there is a command that tells.
+    model.map_err(|told| match told.split_once('\n') {
+        Some((first, _)) => format!("{first}; `allways bmc {system}` tells where"),
+        None => told,
+    })
 }
 
 pub(crate) fn bmc(args: &BmcArgs, console: &mut Console<'_>) -> Result<Exit, String> {
@@ -47,6 +52,10 @@ pub(crate) fn bmc(args: &BmcArgs, console: &mut Console<'_>) -> Result<Exit, Str
         }
     };
     model.keep(&args.property)?;
+    if model.goals().is_empty() {
+        let what = "there is nothing to check in this program: no property, no assertion";
+        return Err(format!("{what}, no index that could be out of range"));
+    }
     if let Some(format) = args.emit {
         return emit(&model, format, args, console);
     }
@@ -129,7 +138,6 @@ fn emit(
     let goal = match model.goals() {
         [goal] => goal,
         [goal, ..] if args.property.is_empty() => goal,
-        [] => return Err("there is nothing to check in this program".to_owned()),
         _ => return Err("a formula is for one property: give --property once".to_owned()),
     };
     let options = args.options();

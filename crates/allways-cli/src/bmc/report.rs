@@ -5,7 +5,7 @@ use crate::files::typed;
 use crate::json::{EventJson, object};
 use crate::show::text;
 use crate::text::{columns, count, next};
-use allways::{TextOptions, Verdict, grouped};
+use allways::{Bound, TextOptions, Verdict, grouped};
 use allways_bmc::check::{Found, Options, Proof, Solver};
 use allways_bmc::program::{Claim, Goal};
 use allways_bmc::{Checked, Judged, Model};
@@ -39,6 +39,7 @@ struct Json<'a> {
     local_states: Option<u64>,
     runs: Option<u64>,
     system_states: Option<u64>,
+    from: usize,
     depth: usize,
     elapsed_ms: f64,
     peak_memory_bytes: Option<u64>,
@@ -96,7 +97,9 @@ impl Report<'_> {
     /// What is checked, and how.
     fn heading(&self) -> String {
         let set: String = self.args.set.iter().map(|(n, v)| format!(" {n}={v}")).collect();
+        let is_stopped = self.all().any(|(_, found)| matches!(found, Found::Stopped { .. }));
         let way = match (self.options.portfolio, self.checked.looked.projected) {
+            (true, _) if is_stopped => "with and without projection",
             (true, true) => "with projection, which was faster than without",
             (true, false) => "without projection, which was faster than with it",
             (false, true) => "with projection",
@@ -124,18 +127,32 @@ impl Report<'_> {
                 format!("violated: `{name}`\n")
             }
             Verdict::Inconclusive => {
-                let violable =
-                    self.all().filter(|(goal, _)| self.model.claim(goal) != Claim::Reachable);
-                let within = violable.map(|(_, found)| match found {
-                    Found::Nothing { depth } => Some(*depth),
-                    Found::Stopped { depth } => *depth,
-                    _ => Some(self.options.depth),
-                });
-                match within.min().flatten() {
-                    Some(depth) => format!(
-                        "inconclusive: no violation within {}; longer runs were not looked at\n",
-                        count(depth, "step")
-                    ),
+                let open = || {
+                    self.all().filter_map(|(goal, found)| match found {
+                        Found::Nothing { depth } => Some((goal, Some(*depth))),
+                        Found::Stopped { depth } => Some((goal, *depth)),
+                        _ => None,
+                    })
+                };
+                let is_claimed = |goal: &Goal| self.model.claim(goal) == Claim::Reachable;
+                let what = match open().all(|(goal, _)| is_claimed(goal)) {
+                    true => "no run to what should be reachable",
+                    false => "no violation",
+                };
+                let why = match outcome.bounded_by {
+                    Some(Bound::Seconds) => "then time ran out",
+                    Some(Bound::Interrupt) => "then it was interrupted",
+                    _ => "longer runs were not looked at",
+                };
+                let from = if self.options.prove { 0 } else { self.options.from };
+                match open().map(|(_, depth)| depth).min().flatten() {
+                    Some(depth) if from > 0 => {
+                        let runs = format!("{what} of {from} to {}", count(depth, "step"));
+                        format!("inconclusive: {runs}; shorter runs were not looked at, {why}\n")
+                    }
+                    Some(depth) => {
+                        format!("inconclusive: {what} within {}; {why}\n", count(depth, "step"))
+                    }
                     None => "inconclusive: stopped before anything could be said\n".to_owned(),
                 }
             }
@@ -204,6 +221,21 @@ impl Report<'_> {
 
     fn advice(&self) -> Vec<(String, &'static str)> {
         let source = typed(&self.args.program);
+        let mut advice = self.next(source);
+        // One run is shown, but there may be more.
+        let shown = self.checked.outcome.violation.as_ref().map(|violation| &violation.property);
+        let other = self.all().find(|(goal, found)| {
+            matches!(found, Found::Run(_))
+                && self.model.judge(goal, found) == Judged::Violated
+                && shown.is_some_and(|shown| *shown != goal.name)
+        });
+        if let Some((goal, _)) = other {
+            advice.push((format!("--property '{}'", goal.name), "to see the run of this one"));
+        }
+        advice
+    }
+
+    fn next(&self, source: String) -> Vec<(String, &'static str)> {
         match (self.checked.outcome.verdict, self.saved.first()) {
             (Verdict::Violated, Some(run)) => {
                 vec![(
@@ -213,6 +245,10 @@ impl Report<'_> {
             }
             (Verdict::Violated, None) if self.checked.outcome.story.is_some() => {
                 vec![("--save DIR".to_owned(), "keeps the run, and a page to look through")]
+            }
+            // It did not get as far as it was to get.
+            (Verdict::Inconclusive, _) if self.checked.outcome.bounded_by != Some(Bound::Depth) => {
+                Vec::new()
             }
             (Verdict::Inconclusive, _) if !self.args.prove => vec![
                 (format!("{} bmc {source} --prove", self.program), "to know of longer runs, too"),
@@ -272,6 +308,7 @@ impl Report<'_> {
             local_states: None,
             runs: None,
             system_states: None,
+            from: if self.options.prove { 0 } else { self.options.from },
             depth: self.options.depth,
             elapsed_ms: milliseconds(looked.elapsed),
             peak_memory_bytes: None,

@@ -13,7 +13,7 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
     let mut all = Vec::new();
     let mut say = |text: String, style, lines| all.push(Said { text, style, lines });
     let name = &ending.property;
-    let kind = ending.kind.map_or_else(String::new, |kind| kind.to_string());
+    let kind = ending.kind.map_or_else(String::new, |kind| format!("{kind} "));
     let bad = if ending.cause.is_some() { Style::Fault } else { Style::Good };
     match (&ending.cause, ending.culprits.as_slice()) {
         (Some(Cause::Panic), [node, ..]) => {
@@ -37,10 +37,10 @@ pub(crate) fn words(story: &Story, ending: &StoryEnding, signs: &Signs) -> Vec<S
             return all;
         }
         (Some(Cause::Stuck), _) => {
-            say(format!("{kind} `{name}` does not hold: nothing can happen any more, and"), bad, 8);
+            say(format!("{kind}`{name}` does not hold: nothing can happen any more, and"), bad, 8);
         }
-        (Some(_), _) => say(format!("{kind} `{name}` does not hold:"), bad, 8),
-        (None, _) => say(format!("{kind} `{name}` holds:"), bad, 8),
+        (Some(_), _) => say(format!("{kind}`{name}` does not hold:"), bad, 8),
+        (None, _) => say(format!("{kind}`{name}` holds:"), bad, 8),
     }
     if let (Some(observer), Some(read)) = (ending.observer, ending.reads.first()) {
         let observer = story.observers.get(observer).map_or("the observer", String::as_str);
