@@ -19,7 +19,7 @@ pub(super) fn look(
 ) -> Looked {
     let begin = Instant::now();
     let stop = options.stop(begin);
-    let mut tasks = tasks(program, goals, options, solver);
+    let mut tasks = tasks(program, goals, options, solver, &stop);
     let mut prover = options.prove.then(|| Prover::new(program, goals, solver));
     let mut found = vec![Found::Stopped { depth: None }; goals.len()];
     let mut depth = 0;
@@ -39,8 +39,12 @@ pub(super) fn look(
         if found.iter().all(Found::is_settled) || depth == options.depth || stop.is_due() {
             break;
         }
-        for task in tasks.iter_mut().filter(|task| !task.is_exhausted) {
+        for task in tasks.iter_mut().filter(|task| !task.is_exhausted && !stop.is_due()) {
             task.extend(options);
+        }
+        // Not all of them may be one step longer.
+        if stop.is_due() {
+            break;
         }
         depth += 1;
     }

@@ -12,16 +12,29 @@ pub(super) struct Scratch {
     values: Vec<(u64, Option<i64>)>,
     round: u64,
     stack: Vec<ExprId>,
+    /// How many were evaluated in this state.
+    count: usize,
 }
 
 impl Scratch {
     pub fn new(program: &Program) -> Self {
-        Scratch { values: vec![(0, None); program.exprs.len()], round: 0, stack: Vec::new() }
+        Scratch {
+            values: vec![(0, None); program.exprs.len()],
+            round: 0,
+            stack: Vec::new(),
+            count: 0,
+        }
     }
 
     /// What follows is in another state.
     pub fn start(&mut self) {
         self.round += 1;
+        self.count = 0;
+    }
+
+    /// How many expressions were evaluated in this state.
+    pub fn evaluated(&self) -> usize {
+        self.count
     }
 
     fn is_known(&self, expr: ExprId) -> bool {
@@ -55,6 +68,7 @@ impl Scratch {
                     continue;
                 }
                 let value = self.evaluate(program, cells, state, next);
+                self.count += 1;
                 self.values[next.index()] = (self.round, value);
             }
             self.stack.pop();

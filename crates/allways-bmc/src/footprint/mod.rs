@@ -23,5 +23,5 @@ mod walk;
 
 pub(crate) use access::{Access, Accesses, accesses, reads};
 pub(crate) use cells::Cells;
-pub(crate) use slice::{Part, Slice, parts, slice};
+pub(crate) use slice::{Part, Seed, Slice, parts, slice};
 pub(crate) use walk::Footprints;

@@ -9,8 +9,9 @@
 //! may depend on fewer processes than all of them together.
 
 use super::access::{Access, accesses};
-use super::walk::Footprints;
+use super::walk::{Footprints, Place, Span};
 use crate::program::{Binary, ExprId, Exprs, Node, Origin, Unary};
+use rustc_hash::FxHashSet;
 
 /// More conditions than this are not told apart.
 const MAX_PARTS: usize = 64;
@@ -48,61 +49,114 @@ pub(crate) fn parts(exprs: &Exprs, target: ExprId) -> Vec<Part> {
     parts
 }
 
-/// Which instructions a condition of a goal can depend on.
-pub(crate) fn slice(footprints: &Footprints<'_>, origin: Origin, target: ExprId) -> Slice {
-    let Footprints { program, cells, touched } = footprints;
-    let mut matters = vec![false; cells.count()];
-    let mut counters = vec![false; program.processes.len()];
-    if let Origin::Check(process, location, _) = origin {
-        // It is asked in states in which the process stands there, of which more is known than of others.
-        counters[process] = true;
-        if let Some(at) = &touched[process][location as usize] {
-            at.checked.iter().for_each(|&(first, count)| matters[first..][..count].fill(true));
-            at.counters.iter().for_each(|&other| counters[other] = true);
-        }
-    } else {
-        for access in accesses(&program.exprs, [target]) {
-            match access {
-                Access::Variable(variable) => matters[cells.of(variable)] = true,
-                // Whatever the index is in the last state.
-                Access::Element(variable, _) => {
-                    let length = program.variable(variable).length.unwrap_or(1) as usize;
-                    matters[cells.of(variable)..][..length].fill(true);
+/// What a condition of a goal reads: cells, and program counters. Each once, sorted.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Seed {
+    spans: Vec<Span>,
+    counters: Vec<usize>,
+}
+
+impl Seed {
+    /// What a condition of a goal reads.
+    pub fn new(footprints: &Footprints<'_>, origin: Origin, target: ExprId) -> Self {
+        let Footprints { program, cells, touched, .. } = footprints;
+        let mut seed = Seed { spans: Vec::new(), counters: Vec::new() };
+        if let Origin::Check(process, location, _) = origin {
+            // It is asked in states in which the process stands there, of which more is known than of others.
+            seed.counters.push(process);
+            if let Some(at) = &touched[process][location as usize] {
+                seed.spans.extend(&at.checked);
+                seed.counters.extend(&at.counters);
+            }
+        } else {
+            for access in accesses(&program.exprs, [target]) {
+                match access {
+                    Access::Variable(variable) => seed.spans.push((cells.of(variable), 1)),
+                    Access::Element(variable, index) => {
+                        let (first, length) =
+                            (cells.of(variable), program.variable(variable).length.unwrap_or(1));
+                        seed.spans.push(match program.exprs.constant(index) {
+                            Some(index) if (0..i64::from(length)).contains(&index) => {
+                                (first + index as usize, 1)
+                            }
+                            // Whatever the index is in the last state.
+                            _ => (first, length as usize),
+                        });
+                    }
+                    Access::Location(process) => seed.counters.push(process as usize),
                 }
-                Access::Location(process) => counters[process as usize] = true,
+            }
+        }
+        seed.spans.sort_unstable();
+        seed.spans.dedup();
+        seed.counters.sort_unstable();
+        seed.counters.dedup();
+        seed
+    }
+}
+
+/// Which instructions can change what is read there.
+pub(crate) fn slice(footprints: &Footprints<'_>, seed: &Seed) -> Slice {
+    let touched = &footprints.touched;
+    let mut found = Search {
+        footprints,
+        slice: touched.iter().map(|at| vec![false; at.len()]).collect(),
+        spans: FxHashSet::default(),
+        counters: vec![false; touched.len()],
+        pending: Vec::new(),
+    };
+    seed.spans.iter().for_each(|span| found.span_matters(*span));
+    seed.counters.iter().for_each(|process| found.counter_matters(*process));
+    while let Some((process, location)) = found.pending.pop() {
+        // What gets there matters, and so does what is read there.
+        for before in &footprints.before[process][location] {
+            found.matters((process, *before));
+        }
+        let Some(at) = &touched[process][location] else { continue };
+        at.reads.iter().for_each(|span| found.span_matters(*span));
+        at.counters.iter().for_each(|other| found.counter_matters(*other));
+    }
+    found.slice
+}
+
+struct Search<'f, 'a> {
+    footprints: &'f Footprints<'a>,
+    slice: Slice,
+    /// What matters.
+    spans: FxHashSet<Span>,
+    counters: Vec<bool>,
+    /// What matters, but what follows from that was not looked at yet.
+    pending: Vec<Place>,
+}
+
+impl Search<'_, '_> {
+    fn matters(&mut self, place: Place) {
+        if !std::mem::replace(&mut self.slice[place.0][place.1], true) {
+            self.pending.push(place);
+        }
+    }
+
+    fn span_matters(&mut self, (first, count): Span) {
+        if count == 0 || !self.spans.insert((first, count)) {
+            return;
+        }
+        let footprints = self.footprints;
+        let variable = footprints.cells.variable[first].0 as usize;
+        let overlaps = |span: &&Span| span.0 < first + count && first < span.0 + span.1;
+        for span in footprints.written[variable].iter().filter(overlaps) {
+            for place in footprints.writers.get(span).into_iter().flatten() {
+                self.matters(*place);
             }
         }
     }
-    let mut slice: Slice = touched.iter().map(|at| vec![false; at.len()]).collect();
-    loop {
-        let mut is_new = false;
-        for (process, locations) in touched.iter().enumerate() {
-            // Later locations first: most steps lead forward.
-            for (location, at) in locations.iter().enumerate().rev() {
-                let Some(at) = at.as_ref().filter(|_| !slice[process][location]) else { continue };
-                let is_needed = counters[process]
-                    || at
-                        .writes
-                        .iter()
-                        .any(|&(first, count)| matters[first..][..count].contains(&true))
-                    || at
-                        .next
-                        .iter()
-                        .any(|&next| slice[process].get(next as usize).copied().unwrap_or(false));
-                if is_needed {
-                    is_new = true;
-                    slice[process][location] = true;
-                    for &(first, count) in &at.reads {
-                        matters[first..][..count].fill(true);
-                    }
-                    for &other in &at.counters {
-                        counters[other] = true;
-                    }
+
+    fn counter_matters(&mut self, process: usize) {
+        if !std::mem::replace(&mut self.counters[process], true) {
+            for (location, at) in self.footprints.touched[process].iter().enumerate() {
+                if at.is_some() {
+                    self.matters((process, location));
                 }
             }
-        }
-        if !is_new {
-            return slice;
         }
     }
 }

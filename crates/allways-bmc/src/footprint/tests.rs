@@ -1,6 +1,7 @@
-use super::{Footprints, Part, Slice, parts, slice};
+use super::{Footprints, Part, Seed, Slice, parts, slice};
 use crate::lang::compile;
 use crate::program::{Claim, Origin, Program};
+use crate::solve::Stop;
 
 const DEPTH: usize = 50;
 
@@ -11,11 +12,9 @@ fn program(source: &str) -> Program {
 /// The texts of the instructions that a property depends on, by process, if it is followed for so many steps.
 fn texts_within(source: &str, depth: usize) -> Vec<Vec<String>> {
     let program = program(source);
-    let slice: Slice = slice(
-        &Footprints::new(&program, depth),
-        Origin::Property(0),
-        program.properties[0].condition,
-    );
+    let footprints = Footprints::new(&program, depth, &Stop::default()).expect("it is little work");
+    let seed = Seed::new(&footprints, Origin::Property(0), program.properties[0].condition);
+    let slice: Slice = slice(&footprints, &seed);
     let processes = program.processes.iter().zip(slice);
     let texts = processes.map(|(process, slice)| {
         let code = process.code.iter().zip(slice);
@@ -121,6 +120,42 @@ fn where_others_stand_is_what_they_do() {
          never met: P.t == 1 && Q@here;",
     );
     assert_eq!(all[1].len(), 2, "{all:?}");
+}
+
+#[test]
+fn a_dependency_against_the_order_of_the_code_is_followed() {
+    let all = texts(
+        "shared uint<4> a, b, c, d; process P { a = b; b = c; c = 1; d = 1; } process Q { c = 2; d = 2; }
+         never met: a == 1;",
+    );
+    // In which order a process does what it does is not looked at.
+    assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1], "{all:?}");
+}
+
+#[test]
+fn an_element_with_a_constant_index_is_one_element() {
+    let all = texts(
+        "shared uint<4> a[4]; process P[i in 0..4] { a[i] = 1; }
+         never met: a[2] == 1;",
+    );
+    assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1, 0], "{all:?}");
+}
+
+#[test]
+fn too_much_work_is_given_up() {
+    let branches = "or { skip; } ".repeat(3_000);
+    let arrays: String = (0..10).map(|number| format!("shared bool a{number}[4096]; ")).collect();
+    let wide = program(&format!(
+        "{arrays} process P {{ either {{ skip; }} {branches} }} never met: a0[0];"
+    ));
+    let footprints = Footprints::new(&wide, DEPTH, &Stop::default());
+    assert!(footprints.is_some(), "a process is followed without values where there are too many");
+    let long = program(
+        "shared uint<32> n; process P {
+             while (forall j in 0..100: forall k in 0..100: n != j * 100 + k + 100000000) { n = n + 1; } }
+         never met: n == 99;",
+    );
+    assert!(Footprints::new(&long, usize::MAX, &Stop::default()).is_none());
 }
 
 #[test]

@@ -10,22 +10,30 @@
 //! of which the process thinks to know the value was written by nobody else so far, and has this value: what
 //! the process did since its beginning was followed, and this step with it.
 //!
-//! A process with too many states is followed once more with nothing known at all, by which its states are its locations.
+//! A process with too many states is followed once more with nothing known at all, by which its states are its locations. If all
+//! this takes too much work, it is given up: then everything matters.
 
 use super::Cells;
 use super::access::{Access, Accesses, accesses};
 use super::known::{Scratch, Values};
 use crate::program::{ExprId, Instruction, Location, Program, VarId};
-use rustc_hash::FxHashSet;
+use crate::solve::Stop;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many values in all states of one process, and no more.
 const MAX_VALUES: usize = 200_000;
+
+/// So many expressions, values and cells are looked at, and no more: some tenths of a second.
+const MAX_WORK: u64 = 10_000_000;
 
 /// After so many rounds nothing is known of any cell any more, by which one or two more rounds are the last.
 const MAX_ROUNDS: usize = 10;
 
 /// Cells in a row: the first, and how many.
 pub(super) type Span = (usize, usize);
+
+/// An instruction: its process and its location.
+pub(super) type Place = (usize, usize);
 
 /// What is touched at one location.
 #[derive(Clone, Default)]
@@ -44,6 +52,12 @@ pub(crate) struct Footprints<'a> {
     pub(super) program: &'a Program,
     pub(super) cells: Cells,
     pub(super) touched: Vec<Vec<Option<Touched>>>,
+    /// Who writes what.
+    pub(super) writers: FxHashMap<Span, Vec<Place>>,
+    /// By variable: the spans that are written.
+    pub(super) written: Vec<Vec<Span>>,
+    /// By process and location: from where one gets there.
+    pub(super) before: Vec<Vec<Vec<usize>>>,
 }
 
 /// Who writes a cell.
@@ -55,16 +69,19 @@ enum Writer {
 }
 
 impl<'a> Footprints<'a> {
-    /// What is touched in so many steps.
-    pub fn new(program: &'a Program, depth: usize) -> Self {
+    /// What is touched in so many steps; nothing, if that is too much work.
+    pub fn new(program: &'a Program, depth: usize, stop: &Stop) -> Option<Self> {
         let cells = Cells::new(program);
         let mut walker = Walker {
             program,
             accesses: Accesses::new(program),
+            checked: checked(program),
             scratch: Scratch::new(program),
             writers: vec![Writer::Nobody; cells.count()],
             cells,
             depth,
+            work: 0,
+            stop,
         };
         let mut is_coarse = vec![false; program.processes.len()];
         let mut rounds = 0;
@@ -72,25 +89,74 @@ impl<'a> Footprints<'a> {
             if rounds == MAX_ROUNDS {
                 is_coarse.fill(true);
             }
-            let touched: Vec<_> = (0..program.processes.len())
-                .map(|process| walker.walk(process, &mut is_coarse[process]))
-                .collect();
+            let mut touched = Vec::new();
+            for (process, is_coarse) in is_coarse.iter_mut().enumerate() {
+                touched.push(walker.walk(process, is_coarse).ok()?);
+            }
             if !walker.note(&touched) {
-                return Footprints { program, cells: walker.cells, touched };
+                return Some(Self::found(program, walker.cells, touched));
             }
             rounds += 1;
         }
     }
+
+    /// How many cells there are.
+    pub fn cell_count(&self) -> usize {
+        self.cells.count()
+    }
+
+    fn found(program: &'a Program, cells: Cells, touched: Vec<Vec<Option<Touched>>>) -> Self {
+        let mut writers: FxHashMap<Span, Vec<Place>> = FxHashMap::default();
+        let mut written: Vec<Vec<Span>> = vec![Vec::new(); program.variables.len()];
+        let mut before: Vec<Vec<Vec<usize>>> = Vec::new();
+        for (process, locations) in touched.iter().enumerate() {
+            before.push(vec![Vec::new(); locations.len() + 1]);
+            for (location, at) in locations.iter().enumerate() {
+                let Some(at) = at else { continue };
+                for span in at.writes.iter().filter(|(_, count)| *count > 0) {
+                    writers.entry(*span).or_insert_with(|| {
+                        written[cells.variable[span.0].0 as usize].push(*span);
+                        Vec::new()
+                    });
+                    writers.entry(*span).or_default().push((process, location));
+                }
+                for next in &at.next {
+                    before[process][*next as usize].push(location);
+                }
+            }
+        }
+        Footprints { program, cells, touched, writers, written, before }
+    }
 }
+
+/// By process and location: what the guard and the checks of an instruction read.
+fn checked(program: &Program) -> Vec<Vec<Vec<Access>>> {
+    let of = |instruction: &Instruction| {
+        if instruction.checks.is_empty() {
+            return Vec::new();
+        }
+        let roots = instruction.checks.iter().map(|check| check.bad).chain([instruction.guard]);
+        accesses(&program.exprs, roots)
+    };
+    program.processes.iter().map(|process| process.code.iter().map(of).collect()).collect()
+}
+
+/// It is too much work, or somebody says that it is enough.
+struct TooMuch;
 
 struct Walker<'a> {
     program: &'a Program,
     cells: Cells,
     accesses: Accesses,
     scratch: Scratch,
+    /// By process and location: what checks read.
+    checked: Vec<Vec<Vec<Access>>>,
     /// By cell.
     writers: Vec<Writer>,
     depth: usize,
+    /// What was done so far.
+    work: u64,
+    stop: &'a Stop,
 }
 
 impl Walker<'_> {
@@ -122,19 +188,36 @@ impl Walker<'_> {
         }
     }
 
-    fn walk(&mut self, process: usize, is_coarse: &mut bool) -> Vec<Option<Touched>> {
+    fn walk(
+        &mut self,
+        process: usize,
+        is_coarse: &mut bool,
+    ) -> Result<Vec<Option<Touched>>, TooMuch> {
         if !*is_coarse {
-            if let Some(touched) = self.follow(process, false) {
-                return touched;
+            if let Some(touched) = self.follow(process, false)? {
+                return Ok(touched);
             }
             *is_coarse = true;
         }
         // Its states are its locations: there are not too many.
-        self.follow(process, true).unwrap_or_default()
+        self.follow(process, true)?.ok_or(TooMuch)
+    }
+
+    /// Counts work.
+    fn does(&mut self, work: usize) -> Result<(), TooMuch> {
+        self.work += work as u64;
+        match self.work > MAX_WORK || self.stop.is_due() {
+            true => Err(TooMuch),
+            false => Ok(()),
+        }
     }
 
     /// Follows a process; nothing, if there are too many states. `is_coarse`: nothing is known of any cell.
-    fn follow(&mut self, process: usize, is_coarse: bool) -> Option<Vec<Option<Touched>>> {
+    fn follow(
+        &mut self,
+        process: usize,
+        is_coarse: bool,
+    ) -> Result<Option<Vec<Option<Touched>>>, TooMuch> {
         let program = self.program;
         let code = &program.processes[process].code;
         let mut touched: Vec<Option<Touched>> = vec![None; code.len()];
@@ -154,7 +237,7 @@ impl Walker<'_> {
                 let Some(instruction) = code.get(location as usize) else { continue };
                 self.scratch.start();
                 let at = touched[location as usize].get_or_insert_default();
-                self.check(instruction, &values, at);
+                self.check(process, location, &values, at);
                 if self.value(&values, instruction.guard) == Some(0) {
                     continue;
                 }
@@ -163,23 +246,29 @@ impl Walker<'_> {
                 let places = self.places(&values, instruction);
                 at.next.extend(&places);
                 for place in places {
+                    if seen.len() >= most {
+                        return Ok(None);
+                    }
                     if seen.insert((place, next.clone())) {
                         after.push((place, next.clone()));
                     }
                 }
-                if seen.len() > most {
-                    return None;
-                }
+                let work = self.scratch.evaluated() + 3 * values.len() + at.next.len();
+                self.does(work)?;
             }
             now = after;
         }
         // There is no step left, but checks are of states.
         for (location, values) in now {
-            let Some(instruction) = code.get(location as usize) else { continue };
-            self.scratch.start();
-            self.check(instruction, &values, touched[location as usize].get_or_insert_default());
+            if (location as usize) < code.len() {
+                self.scratch.start();
+                let at = touched[location as usize].get_or_insert_default();
+                self.check(process, location, &values, at);
+                let work = self.scratch.evaluated();
+                self.does(work)?;
+            }
         }
-        Some(touched)
+        Ok(Some(touched))
     }
 
     /// What a process knows at its beginning.
@@ -207,42 +296,35 @@ impl Walker<'_> {
     }
 
     /// What is read to find out whether a check fails.
-    fn check(&mut self, instruction: &Instruction, values: &Values, at: &mut Touched) {
-        if instruction.checks.is_empty() {
-            return;
+    fn check(&mut self, process: usize, location: Location, values: &Values, at: &mut Touched) {
+        let accesses = std::mem::take(&mut self.checked[process][location as usize]);
+        for access in &accesses {
+            match self.touch(*access, values) {
+                Ok(span) => at.checked.insert(span),
+                Err(other) => at.counters.insert(other),
+            };
         }
-        let roots = instruction.checks.iter().map(|check| check.bad).chain([instruction.guard]);
-        for access in accesses(&self.program.exprs, roots) {
-            match access {
-                Access::Variable(variable) => {
-                    at.checked.insert((self.cells.of(variable), 1));
-                }
-                Access::Element(variable, index) => {
-                    at.checked.insert(self.span(values, variable, Some(index)));
-                }
-                Access::Location(other) => {
-                    at.counters.insert(other as usize);
-                }
-            }
-        }
+        self.checked[process][location as usize] = accesses;
     }
 
     fn read(&mut self, process: usize, location: Location, values: &Values, at: &mut Touched) {
         let accesses = std::mem::take(&mut self.accesses.0[process][location as usize]);
         for access in &accesses {
-            match *access {
-                Access::Variable(variable) => {
-                    at.reads.insert((self.cells.of(variable), 1));
-                }
-                Access::Element(variable, index) => {
-                    at.reads.insert(self.span(values, variable, Some(index)));
-                }
-                Access::Location(other) => {
-                    at.counters.insert(other as usize);
-                }
-            }
+            match self.touch(*access, values) {
+                Ok(span) => at.reads.insert(span),
+                Err(other) => at.counters.insert(other),
+            };
         }
         self.accesses.0[process][location as usize] = accesses;
+    }
+
+    /// The cells that are read, or whose program counter is.
+    fn touch(&mut self, access: Access, values: &Values) -> Result<Span, usize> {
+        match access {
+            Access::Variable(variable) => Ok((self.cells.of(variable), 1)),
+            Access::Element(variable, index) => Ok(self.span(values, variable, Some(index))),
+            Access::Location(other) => Err(other as usize),
+        }
     }
 
     /// The values after an instruction.
