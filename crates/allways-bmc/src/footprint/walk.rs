@@ -348,8 +348,8 @@ impl Walker<'_> {
             }
             let value = self.value(values, update.value);
             let is_certain = when.is_some() && span.1 == 1;
-            for cell in span.0..span.0 + span.1 {
-                next[cell] = match is_certain || next[cell] == value {
+            for (cell, known) in next.iter_mut().enumerate().skip(span.0).take(span.1) {
+                *known = match is_certain || *known == value {
                     true if self.is_own(process, cell) => value,
                     _ => None,
                 };
