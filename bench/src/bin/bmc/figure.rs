@@ -10,11 +10,14 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
 
+/// A depth, and the time that both ways took.
+type Point = (usize, f64, f64);
+
 pub fn figure(time: Duration, picture: Option<&String>) -> Result<(), String> {
     let model = open("litmus-5", &[])?;
     let goal = goal_of(&model, "absent")?;
     println!("depth  BMC (solving, total)  PBMC (solving, total)");
-    let mut points: Vec<(usize, f64, f64)> = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
     for depth in 5..=40 {
         let options = |projection| Options {
             depth,
@@ -38,7 +41,7 @@ pub fn figure(time: Duration, picture: Option<&String>) -> Result<(), String> {
 }
 
 /// The curves, with seconds on a logarithmic scale.
-fn drawn(points: &[(usize, f64, f64)]) -> String {
+fn drawn(points: &[Point]) -> String {
     let times = || points.iter().flat_map(|(_, a, b)| [*a, *b]).map(|time| time.max(1e-5).log10());
     let least = times().fold(f64::INFINITY, f64::min).floor();
     let most = times().fold(f64::NEG_INFINITY, f64::max).ceil().max(least + 1.0);
@@ -69,9 +72,10 @@ fn drawn(points: &[(usize, f64, f64)]) -> String {
         let _ =
             writeln!(svg, "<text x=\"{at}\" y=\"{down}\" text-anchor=\"middle\">{depth}</text>");
     }
-    let curves: [(&str, &str, fn(&(usize, f64, f64)) -> f64); 2] =
-        [("BMC", "#c0392b", |point| point.1), ("PBMC", "#2471a3", |point| point.2)];
-    for (place, (name, colour, time)) in curves.into_iter().enumerate() {
+    let time_of: [fn(&Point) -> f64; 2] = [|point| point.1, |point| point.2];
+    let curves = [("BMC", "#c0392b"), ("PBMC", "#2471a3")];
+    for (place, (name, colour)) in curves.into_iter().enumerate() {
+        let time = time_of[place];
         let points: Vec<String> = points
             .iter()
             .map(|point| {
