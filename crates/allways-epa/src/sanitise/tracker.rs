@@ -19,8 +19,9 @@ pub(crate) struct Tracker<'a> {
     pub(crate) memory: Memory,
     pub(crate) names: Names,
     threads: Vec<State>,
-    /// Threads by the numbers that the program knows them by.
-    handles: FxHashMap<u64, u32>,
+    /// Threads by the numbers that the program knows them by. A number is used again once its thread was joined, but the
+    /// creation of the next has its stamp before that: so there can be several, and the first of them is meant.
+    handles: FxHashMap<u64, Vec<u32>>,
     /// The function of each site.
     functions: Vec<u32>,
 }
@@ -37,6 +38,12 @@ struct State {
     created: Option<u32>,
     /// By which number the program knows it.
     handle: Option<u64>,
+    /// Whether it has ended.
+    ended: bool,
+    /// Whether another has waited for its end.
+    joined: bool,
+    /// The thread that it has joined since its last instruction.
+    has_joined: Option<u32>,
 }
 
 /// Numbers below this are no addresses, whatever they are kept in.
@@ -77,14 +84,20 @@ impl<'a> Tracker<'a> {
             Record::Event(Event::Create { thread: created, .. }) => {
                 let created = self.names.create(thread, created);
                 self.threads[thread as usize].created = Some(created);
+                let count = self.threads.len().max(created as usize + 1);
+                self.threads.resize_with(count, State::default);
             }
             Record::Event(Event::Handle { handle }) => {
                 if let Some(created) = self.threads[thread as usize].created {
-                    self.handles.insert(handle, created);
-                    if let Some(state) = self.threads.get_mut(created as usize) {
-                        state.handle = Some(handle);
-                    }
+                    self.threads[created as usize].handle = Some(handle);
+                    let known = self.handles.entry(handle).or_default();
+                    known.retain(|known| !self.threads[*known as usize].joined);
+                    known.push(created);
                 }
+            }
+            Record::Event(Event::Begin { .. }) => self.begin(thread),
+            Record::Event(Event::Join { thread: joined, .. }) => {
+                self.join(thread, self.names.place(joined));
             }
             Record::Event(_) => {}
             Record::Instruction { site, values } => {
@@ -115,16 +128,43 @@ impl<'a> Tracker<'a> {
             }
             Record::Event(Event::End { .. }) => {
                 scopes.leave_all(|object| self.memory.leave(object, now));
+                self.threads[thread as usize].ended = true;
             }
             Record::Event(_) => {}
             Record::Instruction { site, .. } => {
                 scopes.freed.clear();
                 scopes.returned.clear();
+                self.threads[thread as usize].has_joined = None;
                 if self.trace.program.sites[site as usize].opcode == Opcode::Return {
                     let function = self.functions[site as usize];
+                    let scopes = &mut self.threads[thread as usize].scopes;
                     scopes.leave(function, |object| self.memory.leave(object, now));
                 }
             }
+        }
+    }
+
+    /// A thread begins: whoever had its number before and has ended was never joined, and the number is not his any more.
+    fn begin(&mut self, thread: u32) {
+        let Some(handle) = self.threads[thread as usize].handle else { return };
+        if let Some(known) = self.handles.get_mut(&handle) {
+            known.retain(|&known| known == thread || !self.threads[known as usize].ended);
+        }
+    }
+
+    /// A thread has been joined: its number is that of the next, if there is one.
+    fn join(&mut self, thread: u32, joined: Option<u32>) {
+        self.threads[thread as usize].has_joined = joined;
+        let Some(joined) = joined.filter(|&joined| (joined as usize) < self.threads.len()) else {
+            return;
+        };
+        let state = &mut self.threads[joined as usize];
+        state.joined = true;
+        let Some(handle) = state.handle else { return };
+        if let Some(known) = self.handles.get_mut(&handle)
+            && known.len() > 1
+        {
+            known.retain(|known| *known != joined);
         }
     }
 
@@ -187,7 +227,12 @@ impl<'a> Tracker<'a> {
 
     /// What an argument of a call means, if the call ended that.
     pub(crate) fn remembered(&self, thread: u32, argument: usize, raw: u64) -> Option<Value> {
-        let scopes = &self.threads[thread as usize].scopes;
+        let State { scopes, has_joined, .. } = &self.threads[thread as usize];
+        if let Some(joined) = *has_joined
+            && self.threads.get(joined as usize).is_some_and(|state| state.handle == Some(raw))
+        {
+            return Some(Value::Thread(joined));
+        }
         if let Some(&(entered, value)) = scopes.returned.get(argument)
             && entered == raw
         {
@@ -215,7 +260,7 @@ impl<'a> Tracker<'a> {
         if self.threads[thread as usize].handle == Some(handle) {
             return Some(thread);
         }
-        self.handles.get(&handle).copied()
+        self.handles.get(&handle)?.first().copied()
     }
 
     fn place(&self, object: u32, offset: u64) -> Value {
