@@ -4,7 +4,7 @@ mod sketch;
 
 use allways_epa::compare::{DeviationKind, NodeKind, Relation, compare};
 use allways_epa::format::{Event, Opcode};
-use sketch::{INT, POINTER, Sketch};
+use sketch::{INT, POINTER, Sketch, WORD};
 
 const A: u64 = 0x5500_0000_1000;
 const B: u64 = 0x5500_0000_1004;
@@ -154,4 +154,41 @@ fn different_programs_are_not_compared() {
     let expected = "the traces are of different programs (`sketch.c` and `other.c`)";
     assert_eq!(first.to_string(), expected);
     assert!(comparison.threads.is_empty());
+}
+
+#[test]
+fn the_same_object_at_another_place_is_another_value() {
+    let golden = run(&[Store(1, A), End], None).sanitised();
+    let faulty = run(&[Store(1, A + 1), End], None).sanitised();
+    assert!(!compare(&golden, &faulty).is_same);
+}
+
+#[test]
+fn threads_are_matched_by_name_whatever_their_numbers() {
+    // Threads 1 to 4 are created by thread 0, but for one, which 1 creates; thread 4 keeps the handle of thread 2.
+    let run = |by_first: u64| {
+        let mut s = Sketch::new();
+        let store = s.site(Opcode::Store, "store", "f", 0, &[WORD, POINTER]);
+        s.begin(0, None, 0);
+        let mut children = 0;
+        for thread in 1..5 {
+            let is_nested = thread == by_first;
+            let parent = u64::from(is_nested);
+            s.create(parent, thread, thread << 32);
+            s.begin(thread, Some(parent), if is_nested { 0 } else { children });
+            children += u64::from(!is_nested);
+        }
+        s.put(4, store, &[2 << 32, 0]);
+        s
+    };
+    let (golden, faulty) = (run(2).sanitised(), run(3).sanitised());
+    assert_eq!([&golden, &faulty].map(|run| run.threads[2].name.as_str()), ["T_0_0_0", "T_0_1"]);
+    let comparison = compare(&golden, &faulty);
+    let first = comparison.first.unwrap();
+    assert_eq!((first.kind, first.thread.as_str()), (DeviationKind::Value, "T_0_2"));
+    assert_eq!(
+        first.to_string(),
+        "T_0_2 has `store T_0_1 0` in place of `store T_0_0_0 0` (record 13)"
+    );
+    assert_eq!(comparison.threads.iter().filter(|thread| thread.first.is_some()).count(), 1);
 }

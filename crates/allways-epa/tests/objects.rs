@@ -54,6 +54,71 @@ fn an_address_that_is_used_again_is_another_object() {
 }
 
 #[test]
+fn a_new_object_takes_the_place_of_all_that_were_there() {
+    let (mut s, pointer, _, free) = sketch();
+    s.allocate(0, HEAP, 16);
+    s.allocate(0, HEAP + 32, 16);
+    s.free(0, HEAP);
+    s.put(0, free, &[HEAP]);
+    // The second was given back by something that wrote nothing.
+    s.allocate(0, HEAP - 8, 64);
+    s.put(0, pointer, &[HEAP, HEAP + 32]);
+    // This is not the call that gave back what was there first.
+    s.put(0, free, &[HEAP]);
+    assert_eq!(s.lines()[6..], ["T_0 store T_0.o2+8 T_0.o2+40", "T_0 call-free T_0.o2+8"]);
+    let ends = s.sanitised().objects.into_iter().map(|object| (object.from, object.to));
+    assert_eq!(ends.collect::<Vec<_>>(), [(1, 3), (2, 5), (5, 7)]);
+}
+
+#[test]
+fn a_handle_is_that_of_the_thread_which_has_it_now() {
+    let (mut s, _, word, _) = sketch();
+    let joins = s.site(Opcode::Call, "call-pthread_join", "main", 0, &[INT, WORD]);
+    let [one, other] = [0x7f00_0000_0700, 0x7f00_0001_0700];
+    let (create, handle) =
+        (|thread| move |stamp| Event::Create { stamp, thread }, Event::Handle { handle: one });
+    s.create(0, 1, one);
+    s.create(0, 2, other);
+    s.begin(1, Some(0), 0);
+    s.begin(2, Some(0), 1);
+    s.end(1);
+    // The creation begins before the first thread is joined, and ends after it.
+    s.event(2, create(3));
+    handle.put(s.stream(2));
+    s.event(0, |stamp| Event::Lock { stamp, address: HEAP });
+    s.put(0, word, &[one, 0]);
+    s.join(0, 1);
+    s.put(0, joins, &[0, one]);
+    s.put(0, word, &[one, 0]);
+    s.begin(3, Some(2), 0);
+    s.end(3);
+    // Nobody joins it, and the next has its number when it begins.
+    s.create(0, 4, one);
+    s.put(0, word, &[one, 0]);
+    s.begin(4, Some(0), 2);
+    s.put(4, word, &[one, 0]);
+    s.end(4);
+    s.join(0, 4);
+    s.put(0, word, &[one, 0]);
+    s.create(0, 5, one);
+    s.put(0, word, &[one, 0]);
+    let lines =
+        s.lines().into_iter().filter(|line| line.contains("store") || line.contains("call"));
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        [
+            "T_0 store T_0_0 0",
+            "T_0 call-pthread_join 0 T_0_0",
+            "T_0 store T_0_1_0 0",
+            "T_0 store T_0_1_0 0",
+            "T_0_2 store T_0_2 0",
+            "T_0 store T_0_2 0",
+            "T_0 store T_0_3 0",
+        ]
+    );
+}
+
+#[test]
 fn memory_can_be_reallocated_where_it_is_or_elsewhere() {
     let run = |new: u64| {
         let (mut s, pointer, ..) = sketch();
