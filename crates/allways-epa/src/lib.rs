@@ -16,4 +16,5 @@
 
 pub use allways_epa_format as format;
 
+pub mod reverse;
 pub mod step;
