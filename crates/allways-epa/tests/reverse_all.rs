@@ -27,39 +27,38 @@ enum Op {
     },
     Signal,
     Broadcast,
-    Barrier,
+    /// Meets another thread at the barrier of the two.
+    Meet(u32),
     Create(u32),
     Join(u32),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        3 => (0..2_u32).prop_map(Op::Read),
-        3 => (0..2_u32).prop_map(Op::Write),
-        7 => (0..2_u64, prop::bool::weighted(0.15)).prop_map(|(lock, shared)| Op::Toggle { lock, shared }),
+        5 => (0..2_u32).prop_map(Op::Read),
+        7 => (0..2_u32).prop_map(Op::Write),
+        16 => (0..3_u64, prop::bool::weighted(0.15)).prop_map(|(lock, shared)| Op::Toggle { lock, shared }),
         1 => prop::bool::ANY.prop_map(|spurious| Op::Wait { spurious }),
-        1 => Just(Op::Signal),
+        2 => Just(Op::Signal),
         1 => Just(Op::Broadcast),
-        1 => Just(Op::Barrier),
+        2 => (0..4_u32).prop_map(Op::Meet),
+        2 => (1..4_u32).prop_map(Op::Join),
     ]
 }
 
-/// Programs: thread 0 creates the others where the two numbers say, and joins them there, if at all.
+/// Programs: each thread but the first is created by one before it, early on.
 fn programs() -> impl Strategy<Value = Vec<Vec<Op>>> {
-    let thread = || prop::collection::vec(op(), 2..8);
-    let others = prop::collection::vec((thread(), 0..8_usize, 0..12_usize), 1..3);
-    (thread(), others).prop_map(|(mut main, others)| {
-        let mut programs = Vec::new();
-        for (number, (program, create, join)) in others.into_iter().enumerate() {
-            let thread = number as u32 + 1;
-            let create = create.min(main.len());
-            main.insert(create, Op::Create(thread));
-            if join > create && join <= main.len() {
-                main.insert(join, Op::Join(thread));
-            }
+    let thread = || prop::collection::vec(op(), 2..10);
+    let others = prop::collection::vec((thread(), 0..3_usize, 0..4_usize), 1..4);
+    (thread(), others).prop_map(|(main, others)| {
+        let mut programs = vec![main];
+        for (program, parent, create) in others {
+            let new = programs.len() as u32;
+            let parent = parent % programs.len();
+            let create = create.min(programs[parent].len());
+            programs[parent].insert(create, Op::Create(new));
             programs.push(program);
         }
-        programs.insert(0, main);
         programs
     })
 }
@@ -72,11 +71,12 @@ struct Machine<'p> {
     begun: Vec<bool>,
     created: Vec<bool>,
     ended: Vec<bool>,
-    held: Vec<[Option<bool>; 2]>,
+    held: Vec<[Option<bool>; 3]>,
     /// Waits, and has been woken.
     waits: Vec<Option<bool>>,
-    entered: Vec<u64>,
-    left: Vec<u64>,
+    /// How often a thread came to meet another, and how often they met.
+    entered: Vec<[u64; 4]>,
+    left: Vec<[u64; 4]>,
 }
 
 impl Machine<'_> {
@@ -143,22 +143,27 @@ impl Machine<'_> {
                     self.trace.event(id, Event::Broadcast { stamp: 0, condition: 9 });
                 }
             }
-            Op::Barrier if self.entered[thread] == self.left[thread] => {
-                self.entered[thread] += 1;
-                self.trace.enter(id, 8);
-                return true;
-            }
-            Op::Barrier => {
-                if self.entered.iter().any(|&entered| entered < self.entered[thread]) {
+            Op::Meet(other) if other == id || other as usize >= self.programs.len() => {}
+            Op::Meet(other) => {
+                let address = 10 + u64::from(id.min(other) * 4 + id.max(other));
+                let (mine, theirs) = ((thread, other as usize), (other as usize, thread));
+                let entered = self.entered[mine.0][mine.1];
+                if entered == self.left[mine.0][mine.1] {
+                    self.entered[mine.0][mine.1] += 1;
+                    self.trace.enter(id, address);
+                    return true;
+                }
+                if self.entered[theirs.0][theirs.1] < entered {
                     return false;
                 }
-                self.left[thread] += 1;
-                self.trace.leave(id, 8);
+                self.left[mine.0][mine.1] += 1;
+                self.trace.leave(id, address);
             }
             Op::Create(new) => {
                 self.created[new as usize] = true;
                 self.trace.event(id, Event::Create { stamp: 0, thread: new.into() });
             }
+            Op::Join(ended) if ended == id || ended as usize >= self.programs.len() => {}
             Op::Join(ended) if !self.ended[ended as usize] => return false,
             Op::Join(ended) => {
                 self.trace.event(id, Event::Join { stamp: 0, thread: ended.into() });
@@ -178,10 +183,10 @@ fn run(programs: &[Vec<Op>], schedule: &[u8]) -> Vec<Step> {
         begun: vec![false; count],
         created: vec![false; count],
         ended: vec![false; count],
-        held: vec![[None; 2]; count],
+        held: vec![[None; 3]; count],
         waits: vec![None; count],
-        entered: vec![0; count],
-        left: vec![0; count],
+        entered: vec![[0; 4]; count],
+        left: vec![[0; 4]; count],
     };
     for &choice in schedule {
         let first = choice as usize % count;
@@ -229,31 +234,33 @@ fn compare(
 }
 
 fn schedules() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(0..6_u8, 8..60)
+    prop::collection::vec(0..12_u8, 20..90)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The whole trace, and each pair of it by itself.
+    /// The whole trace, and each pair of it by itself; also if everything is left to the solver that can be.
     #[test]
     fn the_check_agrees_with_all_orders(programs in programs(), schedule in schedules()) {
         let steps = run(&programs, &schedule);
         let orders = Orders::new(&steps);
         let pairs = orders.pairs();
-        let options = Options::default();
         let any = pairs.iter().any(|&(_, _, reversed)| reversed);
-        compare(&steps, &orders, any, &options)?;
-        for &(first, second, reversed) in &pairs {
-            compare(&only(&steps, first, second), &orders, reversed, &options)?;
-        }
         // All that cannot be reversed, at once.
         let mut never = steps.clone();
         for &(_, second, _) in pairs.iter().filter(|&&(_, _, reversed)| reversed) {
             let own = Place { object: 100 + second as u32, offset: 0, bytes: 4 };
             never[second].action = Action::Write(own);
         }
-        compare(&never, &orders, false, &options)?;
+        for follow in [true, false] {
+            let options = Options { follow, ..Options::default() };
+            compare(&steps, &orders, any, &options)?;
+            for &(first, second, reversed) in &pairs {
+                compare(&only(&steps, first, second), &orders, reversed, &options)?;
+            }
+            compare(&never, &orders, false, &options)?;
+        }
     }
 }
 

@@ -24,16 +24,21 @@ struct History {
 pub(super) struct Clocks<'m> {
     model: &'m Model,
     histories: Vec<History>,
+    /// Whether to use the rule for sections.
+    follow: bool,
     /// Order that follows, beside that of the model.
     pub extra: Before,
 }
 
 impl<'m> Clocks<'m> {
     /// Clocks that know nothing yet, but all order that the rule tells.
-    pub fn new(model: &'m Model) -> Self {
+    pub fn new(model: &'m Model, follow: bool) -> Self {
         let mut extra = Before::default();
+        if !follow {
+            return Clocks::with(model, extra, false);
+        }
         for _ in 0..ROUNDS {
-            let mut clocks = Clocks::with(model, std::mem::take(&mut extra));
+            let mut clocks = Clocks::with(model, std::mem::take(&mut extra), true);
             let mut is_new = false;
             for point in &model.points {
                 is_new |= clocks.point(point);
@@ -43,13 +48,13 @@ impl<'m> Clocks<'m> {
                 break;
             }
         }
-        Clocks::with(model, extra)
+        Clocks::with(model, extra, true)
     }
 
-    fn with(model: &'m Model, extra: Before) -> Self {
+    fn with(model: &'m Model, extra: Before, follow: bool) -> Self {
         let mut histories = Vec::new();
         histories.resize_with(model.threads, History::default);
-        Clocks { model, histories, extra }
+        Clocks { model, histories, extra, follow }
     }
 
     /// Up to where a thread is known to another now: all steps below.
@@ -97,9 +102,10 @@ impl<'m> Clocks<'m> {
             }
         }
         match role {
-            Role::Begin(section) => self.follow(section, step),
-            Role::End(section) => self.follow(section, step),
-            Role::Other => false,
+            Role::Begin(section) | Role::End(section) if self.follow => {
+                self.sections(section, step)
+            }
+            _ => false,
         }
     }
 
@@ -111,7 +117,7 @@ impl<'m> Clocks<'m> {
     }
 
     /// Sections of which the beginning is known, and which this one excludes, have come before it as a whole.
-    fn follow(&mut self, section: u32, now: u32) -> bool {
+    fn sections(&mut self, section: u32, now: u32) -> bool {
         let mut is_new = false;
         let model = self.model;
         let Section { lock, thread, shared, begin, .. } = model.sections[section as usize];

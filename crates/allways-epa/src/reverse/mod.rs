@@ -74,6 +74,9 @@ pub enum Solver {
 pub struct Options {
     /// Who is asked.
     pub solver: Solver,
+    /// Whether clocks follow sections of which one has to come first. Without it solvers are asked more often, and
+    /// the answer is the same.
+    pub follow: bool,
     /// How long it may take; `None` is for ever.
     pub time: Option<Duration>,
     /// It stops when one of these is set.
@@ -82,7 +85,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { solver: Solver::Embedded(Embedded::ALL[0]), time: None, stop: Vec::new() }
+        let solver = Solver::Embedded(Embedded::ALL[0]);
+        Options { solver, follow: true, time: None, stop: Vec::new() }
     }
 }
 
@@ -146,7 +150,7 @@ pub fn check(steps: &[Step], options: &Options) -> Result<Reversibility, String>
             formula.decide(steps, &external, &stop)?.ok_or_else(|| stopped(0))?
         }
         &Solver::Embedded(solver) => {
-            let mut pairs = Pairs::new(&model, steps, solver);
+            let mut pairs = Pairs::new(&model, steps, solver, options.follow);
             pairs.all(&stop).map_err(stopped)?
         }
     };

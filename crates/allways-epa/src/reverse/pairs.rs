@@ -25,8 +25,8 @@ pub(super) struct Pairs<'p> {
 const PATIENCE: usize = 4096;
 
 impl<'p> Pairs<'p> {
-    pub fn new(model: &'p Model, steps: &'p [Step], solver: Embedded) -> Self {
-        let clocks = Clocks::new(model);
+    pub fn new(model: &'p Model, steps: &'p [Step], solver: Embedded, follow: bool) -> Self {
+        let clocks = Clocks::new(model, follow);
         let open = vec![Vec::new(); model.threads];
         Pairs { model, steps, solver, clocks, open, pairs: 0, settled_by_order: 0, asked: 0 }
     }

@@ -155,19 +155,16 @@ impl Orders {
                         before[at].push(waker);
                     }
                 }
-                Some(Event::BarrierLeave { .. }) => {
-                    // All threads take part in each round, so a round is how often a thread was there.
+                Some(Event::BarrierLeave { address, .. }) => {
+                    // The same threads take part in each round, so a round is how often a thread was there.
+                    let is_enter = |at: usize| matches!(event(at), Some(Event::BarrierEnter { address: a, .. }) if a == address);
                     let round = |at: usize| {
-                        let enters = (0..=at).filter(|&other| {
-                            steps[other].thread == steps[at].thread
-                                && matches!(event(other), Some(Event::BarrierEnter { .. }))
-                        });
-                        enters.count()
+                        let thread = steps[at].thread;
+                        (0..=at).filter(|&o| steps[o].thread == thread && is_enter(o)).count()
                     };
-                    before[at].extend(all.clone().filter(|&other| {
-                        matches!(event(other), Some(Event::BarrierEnter { .. }))
-                            && round(other) == round(at)
-                    }));
+                    before[at].extend(
+                        all.clone().filter(|&other| is_enter(other) && round(other) == round(at)),
+                    );
                 }
                 _ => {}
             }
