@@ -11,12 +11,15 @@
 //! | `trace/` | traces as files, and all records of a trace in one order |
 //! | `sanitise/` | objects in place of addresses (algorithm 4), names of threads (algorithm 5) |
 //! | `reverse/` | could two steps that depend on each other come in the other order? |
+//! | `determinism.rs` | calls of functions that are not deterministic |
 //! | `compare/` | what differs between two traces, and how far it spreads |
 //! | `campaign/` | many runs, each with a fault; what came of them |
 
 pub use allways_epa_format as format;
 
 pub mod compare;
+pub mod determinism;
+pub mod reverse;
 pub mod sanitise;
 pub mod step;
 pub mod trace;
