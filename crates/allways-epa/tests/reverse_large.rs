@@ -40,7 +40,7 @@ fn map_reduce(rounds: u32, parts: u64, workers: u32, lock_each: u64, racy: bool)
             for (worker, &thread) in threads.iter().enumerate() {
                 let index = index + worker as u64 * share;
                 trace.add(thread, Action::Read(element(0, index)));
-                if index % lock_each == 0 {
+                if index.is_multiple_of(lock_each) {
                     trace.lock(thread, 0x100);
                     trace.read(thread, 1_000_000 + thread);
                     trace.write(thread, 1_000_000 + thread);

@@ -31,7 +31,7 @@ struct Cell {
 enum Reads {
     None,
     One(u32),
-    Many(Box<Vec<u32>>),
+    Many(Vec<u32>),
 }
 
 impl Reads {
@@ -48,7 +48,7 @@ impl Reads {
         match self {
             Reads::None => *self = Reads::One(read),
             Reads::One(other) if is_same(*other) => *other = read,
-            Reads::One(other) => *self = Reads::Many(Box::new(vec![*other, read])),
+            Reads::One(other) => *self = Reads::Many(vec![*other, read]),
             Reads::Many(reads) => match reads.iter_mut().find(|other| is_same(**other)) {
                 Some(other) => *other = read,
                 None => reads.push(read),
