@@ -94,8 +94,12 @@ pub fn leave_thread() {
     });
 }
 
+/// The process exits: that is the last of this thread, whatever the C library does after it.
 extern "C" fn exiting(status: c_int, _: *mut c_void) {
-    with(|thread| thread.stream.event(Event::Exit { status: status as u32 as u64 }));
+    with(|thread| {
+        thread.stream.event(Event::Exit { status: status as u32 as u64 });
+        thread.stream.close();
+    });
 }
 
 /// The child of a fork is another process: the streams are not its own.
