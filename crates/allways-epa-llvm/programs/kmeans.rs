@@ -49,12 +49,14 @@ fn main() {
         rounds += 1;
         let changed = Mutex::new(0);
         std::thread::scope(|scope| {
+            let mut workers = Vec::new();
             for (points, nearest) in points.chunks(each).zip(nearest.chunks_mut(each)) {
-                scope.spawn(|| {
+                workers.push(scope.spawn(|| {
                     let mine = assign(points, nearest, &centres);
                     *changed.lock().unwrap() += mine;
-                });
+                }));
             }
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
         for centre in 0..CENTRES {
             let (mut members, mut x, mut y) = (0, 0, 0);

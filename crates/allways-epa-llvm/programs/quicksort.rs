@@ -25,8 +25,9 @@ fn sort(numbers: &mut [u32], levels: u32) {
     let right = &mut right[1..];
     if levels > 0 {
         std::thread::scope(|scope| {
-            scope.spawn(|| sort(left, levels - 1));
+            let other = scope.spawn(|| sort(left, levels - 1));
             sort(right, levels - 1);
+            other.join().unwrap();
         });
     } else {
         sort(left, 0);
@@ -37,7 +38,7 @@ fn sort(numbers: &mut [u32], levels: u32) {
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse().unwrap_or(1));
     let levels = arguments.next().unwrap_or(3);
-    let count = arguments.next().unwrap_or(100);
+    let count = arguments.next().unwrap_or(50);
     let mut seed = 12345_u32;
     let mut numbers = Vec::new();
     for _ in 0..count {

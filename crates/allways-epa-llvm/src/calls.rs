@@ -31,8 +31,14 @@ pub enum Callee {
 }
 
 /// What LLVM knows itself and returns something, but computes nothing.
-const NOT_COMPUTED: [&str; 6] =
-    ["llvm.stacksave", "llvm.returnaddress", "llvm.frameaddress", "llvm.dbg", "llvm.experimental", "llvm.type"];
+const NOT_COMPUTED: [&str; 6] = [
+    "llvm.stacksave",
+    "llvm.returnaddress",
+    "llvm.frameaddress",
+    "llvm.dbg",
+    "llvm.experimental",
+    "llvm.type",
+];
 
 impl Callee {
     /// What a call or an invoke calls.

@@ -61,7 +61,15 @@ pub fn bitcode(options: &Options, work: &WorkDirectory) -> Result<PathBuf, Strin
         Language::C | Language::Cpp => {
             let mut command = Command::new(clang(options.language));
             // Whatever may be optimised later is not marked as what never may.
-            command.args(["-O0", "-g", "-fPIC", "-Xclang", "-disable-O0-optnone", "-emit-llvm", "-c"]);
+            command.args([
+                "-O0",
+                "-g",
+                "-fPIC",
+                "-Xclang",
+                "-disable-O0-optnone",
+                "-emit-llvm",
+                "-c",
+            ]);
             command.args(&options.flags).arg(&options.source).arg("-o").arg(&path);
             run(&mut command, &what)?;
         }

@@ -13,7 +13,8 @@ pub fn of_functions(module: &str) -> HashMap<String, String> {
     for line in module.lines() {
         if line.starts_with("define ") {
             functions.extend(function_name(line).zip(entry(line, "!dbg !")));
-        } else if let Some((name, rest)) = line.strip_prefix('!').and_then(|line| line.split_once(" = "))
+        } else if let Some((name, rest)) =
+            line.strip_prefix('!').and_then(|line| line.split_once(" = "))
         {
             if rest.contains("!DISubprogram(") {
                 programs.extend(entry(rest, "file: !").map(|file| (name, file)));

@@ -6,7 +6,9 @@ use inkwell::AddressSpace;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::ContextRef;
 use inkwell::module::Module;
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue,
+};
 use std::collections::HashMap;
 
 /// What of a value can be made wrong: bits of a tag. The runtime has the same numbers.
@@ -76,7 +78,11 @@ pub struct Caller<'a, 'ctx> {
 
 impl<'a, 'ctx> Caller<'a, 'ctx> {
     /// For one function.
-    pub fn new(hooks: &'a Hooks<'ctx>, builder: &'a Builder<'ctx>, function: FunctionValue<'ctx>) -> Self {
+    pub fn new(
+        hooks: &'a Hooks<'ctx>,
+        builder: &'a Builder<'ctx>,
+        function: FunctionValue<'ctx>,
+    ) -> Self {
         Caller { hooks, builder, function, room: HashMap::new() }
     }
 

@@ -80,7 +80,9 @@ fn users<'ctx>(value: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
         users.extend(match used.get_user() {
             AnyValueEnum::InstructionValue(user) => Some(user),
             AnyValueEnum::PhiValue(user) => Some(user.as_instruction()),
-            user => BasicValueEnum::try_from(user).ok().and_then(|user| user.as_instruction_value()),
+            user => {
+                BasicValueEnum::try_from(user).ok().and_then(|user| user.as_instruction_value())
+            }
         });
         next = used.get_next_use();
     }
@@ -125,7 +127,12 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     }
 
     /// A new site.
-    pub fn site(&mut self, at: InstructionValue<'ctx>, about: About, values: Vec<ValueKind>) -> usize {
+    pub fn site(
+        &mut self,
+        at: InstructionValue<'ctx>,
+        about: About,
+        values: Vec<ValueKind>,
+    ) -> usize {
         self.program.sites.push(Site {
             opcode: about.opcode,
             name: about.name.to_owned(),
@@ -273,7 +280,10 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     }
 
     /// A structure of what was there before and whether it was exchanged: the first part is the result.
-    fn compare_exchange(&mut self, instruction: InstructionValue<'ctx>) -> Result<(), BuilderError> {
+    fn compare_exchange(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+    ) -> Result<(), BuilderError> {
         let (Some(BasicValueEnum::StructValue(pair)), Some(next)) =
             (result(instruction), instruction.get_next_instruction())
         else {
@@ -292,7 +302,11 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         Ok(())
     }
 
-    fn branch(&mut self, instruction: InstructionValue<'ctx>, name: &str) -> Result<(), BuilderError> {
+    fn branch(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+        name: &str,
+    ) -> Result<(), BuilderError> {
         // The first operand of a branch without condition is a block.
         let condition = instruction.get_operand(0).and_then(|operand| operand.value());
         let Some(condition) = condition else { return Ok(()) };
@@ -325,7 +339,11 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         }
     }
 
-    fn memory(&mut self, instruction: InstructionValue<'ctx>, about: About) -> Result<(), BuilderError> {
+    fn memory(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+        about: About,
+    ) -> Result<(), BuilderError> {
         self.caller.builder.position_before(&instruction);
         let operands = operands(instruction);
         let values = operands.get(..3).unwrap_or(&operands);

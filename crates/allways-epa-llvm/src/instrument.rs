@@ -37,6 +37,8 @@ pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Resul
     }
     table::embed(module, &program, &addresses)
         .map_err(|error| format!("the table of {name} cannot be added: {error}"))?;
-    module.verify().map_err(|error| format!("{name} is not valid once it is instrumented: {error}"))?;
+    module
+        .verify()
+        .map_err(|error| format!("{name} is not valid once it is instrumented: {error}"))?;
     Ok(program)
 }

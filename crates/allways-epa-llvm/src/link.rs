@@ -38,7 +38,12 @@ impl Linker {
     }
 
     /// Makes the executable.
-    pub fn link(&self, options: &Options, work: &WorkDirectory, object: &Path) -> Result<(), String> {
+    pub fn link(
+        &self,
+        options: &Options,
+        work: &WorkDirectory,
+        object: &Path,
+    ) -> Result<(), String> {
         match options.language {
             Language::C | Language::Cpp => self.link_c(options, object),
             Language::Rust => self.link_rust(options, work, object),
@@ -60,17 +65,15 @@ impl Linker {
         object: &Path,
     ) -> Result<(), String> {
         let mut command = rustc(options);
-        let mut temporary = OsString::from("-Clink-args=");
-        temporary.push(object);
-        if let Some(runtime) = &self.runtime {
-            temporary.push(" ");
-            temporary.push(runtime);
-        }
-        let linker = script(work, object)?;
-        let mut with = OsString::from("-Clinker=");
-        with.push(linker);
-        command.arg(with).arg("-Clinker-flavor=gcc").arg("-o").arg(&options.output);
-        command.arg(temporary);
+        let option = |name: &str, path: &Path| {
+            let mut option = OsString::from(name);
+            option.push(path);
+            option
+        };
+        command.arg(option("-Clinker=", &script(work)?)).arg("-Clinker-flavor=gcc");
+        command.arg(option("-Clink-arg=", object));
+        command.args(self.runtime.iter().map(|runtime| option("-Clink-arg=", runtime)));
+        command.arg("-o").arg(&options.output);
         run(&mut command, &format!("linking {}", options.name())).map(drop)
     }
 }
@@ -81,14 +84,14 @@ fn is_for_linker(flag: &OsString) -> bool {
 }
 
 /// A linker that leaves out the code that the compiler made of the crate.
-fn script(work: &WorkDirectory, _object: &Path) -> Result<PathBuf, String> {
+fn script(work: &WorkDirectory) -> Result<PathBuf, String> {
     let path = work.path().join("linker");
     let text = r#"#!/bin/sh
 # The code of the crate itself is left out; the instrumented code is among the arguments already.
 for argument in "$@"; do
     shift
     case "$argument" in
-        *program.program.*-cgu.*.rcgu.o) ;;
+        *.program.*-cgu.*.rcgu.o) ;;
         *) set -- "$@" "$argument" ;;
     esac
 done

@@ -30,8 +30,7 @@ pub struct Options {
 }
 
 /// How the program is used.
-pub const USAGE: &str =
-    "usage: allways-instrument PROGRAM.c|.cc|.cpp|.rs -o EXECUTABLE [--plain] [-- FLAGS OF THE COMPILER]";
+pub const USAGE: &str = "usage: allways-instrument PROGRAM.c|.cc|.cpp|.rs -o EXECUTABLE [--plain] [-- FLAGS OF THE COMPILER]";
 
 impl Options {
     /// From the command line, without the name of the program.
@@ -51,7 +50,8 @@ impl Options {
             }
         }
         let source = source.ok_or_else(|| format!("there is no program; {USAGE}"))?;
-        let output = output.ok_or_else(|| format!("there is no name for the executable; {USAGE}"))?;
+        let output =
+            output.ok_or_else(|| format!("there is no name for the executable; {USAGE}"))?;
         let language = language(&source)?;
         Ok(Options { source, language, output: output.into(), plain, flags: arguments.collect() })
     }
@@ -67,7 +67,10 @@ fn language(source: &Path) -> Result<Language, String> {
         Some("c") => Ok(Language::C),
         Some("cc" | "cpp" | "cxx") => Ok(Language::Cpp),
         Some("rs") => Ok(Language::Rust),
-        _ => Err(format!("{} is no source of C (.c), C++ (.cc, .cpp) or Rust (.rs)", source.display())),
+        _ => Err(format!(
+            "{} is no source of C (.c), C++ (.cc, .cpp) or Rust (.rs)",
+            source.display()
+        )),
     }
 }
 

@@ -83,7 +83,11 @@ pub fn embed<'ctx>(
     );
     let builder = context.create_builder();
     builder.position_at_end(context.append_basic_block(constructor, "entry"));
-    builder.build_call(begin, &[table.into(), length.into(), addresses.into(), count.into()], "")?;
+    builder.build_call(
+        begin,
+        &[table.into(), length.into(), addresses.into(), count.into()],
+        "",
+    )?;
     builder.build_return(None)?;
 
     let entry = module.add_global(pointer, None, "__allways_entry");

@@ -53,7 +53,8 @@ pub unsafe extern "C" fn __allways_begin(
     }
     if let Some(path) = std::env::var_os(DIRECTORY) {
         let path = PathBuf::from(path);
-        let addresses: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
+        let addresses: Vec<u8> =
+            addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
         let written = std::fs::write(path.join(PROGRAM_FILE), table)
             .and_then(|()| std::fs::write(path.join(ADDRESSES_FILE), addresses));
         if let Err(error) = written {
@@ -77,7 +78,10 @@ pub fn enter_thread(number: u64, parent: Option<u64>, child: u64, matched: Optio
         thread.matched.set(matched);
         thread.fault_site.set(fault::site(matched));
         if let Some(directory) = directory() {
-            thread.stream.open(&directory.join(stream_name(number)));
+            let path = directory.join(stream_name(number));
+            thread.stream.open(&path);
+            // Nothing comes before the beginning, also not that this is given back.
+            thread.stream.quietly(|| drop(path));
         }
         let stamp = thread::stamp();
         thread.stream.event(Event::Begin { thread: number, parent, child, stamp });

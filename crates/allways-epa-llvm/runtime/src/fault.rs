@@ -42,7 +42,8 @@ fn path(name: &str) -> Option<Vec<u64>> {
 /// Reads the fault of this run. A text that is none is said, since a run without the fault would be taken for one with it.
 pub fn arm(text: &str) -> Result<(), String> {
     let fault: Fault = text.parse().map_err(|error| format!("{error}"))?;
-    let path = path(&fault.thread).ok_or_else(|| format!("`{}` is no thread: one is T_0_1", fault.thread))?;
+    let path = path(&fault.thread)
+        .ok_or_else(|| format!("`{}` is no thread: one is T_0_1", fault.thread))?;
     ARMED.get_or_init(|| Armed { fault, path });
     Ok(())
 }
@@ -79,7 +80,9 @@ fn applies(kind: FaultKind, tag: u64) -> bool {
 fn wrong(kind: FaultKind, detail: u64, width: u64, value: u64) -> u64 {
     let flipped = value ^ (1 << (detail % width.clamp(1, 64)));
     match kind {
-        FaultKind::BitFlip | FaultKind::CallCorr | FaultKind::InvalPtr | FaultKind::WrongBranch => flipped,
+        FaultKind::BitFlip | FaultKind::CallCorr | FaultKind::InvalPtr | FaultKind::WrongBranch => {
+            flipped
+        }
         FaultKind::StuckAtZero => 0,
         FaultKind::MallSize => value - (value / 2).max(1).min(value),
         FaultKind::FileSize => value.saturating_add(1 + detail % 64),

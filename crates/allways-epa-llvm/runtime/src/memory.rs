@@ -94,7 +94,11 @@ pub extern "C" fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void {
 ///
 /// As of `posix_memalign`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_memalign(result: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
+pub unsafe extern "C" fn posix_memalign(
+    result: *mut *mut c_void,
+    alignment: usize,
+    bytes: usize,
+) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }

@@ -24,7 +24,9 @@ impl Real {
         // SAFETY: the names are C strings. Condition variables have had another layout once, and the functions for it are still
         // there: so the version is asked for first.
         let found = unsafe {
-            let found = if cfg!(target_arch = "x86_64") && self.name.to_bytes().starts_with(b"pthread_cond_") {
+            let found = if cfg!(target_arch = "x86_64")
+                && self.name.to_bytes().starts_with(b"pthread_cond_")
+            {
                 libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), c"GLIBC_2.3.2".as_ptr())
             } else {
                 std::ptr::null_mut()
@@ -43,7 +45,7 @@ impl Real {
 /// Calls the function of the C library with this name: `real!(c"pthread_join", fn(a: A, b: B) -> R)`.
 #[macro_export]
 macro_rules! real {
-    ($name:literal, fn($($argument:ident: $type:ty),*) -> $result:ty) => {{
+    ($name:literal, fn($($argument:ident: $type:ty),* $(,)?) -> $result:ty) => {{
         static REAL: $crate::real::Real = $crate::real::Real::new($name);
         // SAFETY: the C library has a function with this name and this type, and the arguments are those that the
         // program gave to it.

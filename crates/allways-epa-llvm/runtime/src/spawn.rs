@@ -70,7 +70,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
                 handle: *mut Handle,
                 attributes: *const libc::pthread_attr_t,
                 routine: Routine,
-                argument: *mut c_void
+                argument: *mut c_void,
             ) -> c_int
         )
     };
@@ -86,7 +86,8 @@ pub unsafe extern "C-unwind" fn pthread_create(
         let start = Start { routine, argument, number, parent, child, matched };
         let start = thread.stream.quietly(|| Box::into_raw(Box::new(start)));
         event(|stamp| Event::Create { stamp, thread: number });
-        let result = create(run, start.cast());
+        // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
+        let result = thread.stream.quietly(|| create(run, start.cast()));
         if result == 0 {
             // SAFETY: the C library has written the handle.
             let handle = unsafe { handle.read() };
@@ -130,7 +131,7 @@ pub unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
 fn join(handle: Handle, wait: impl FnOnce() -> c_int) -> c_int {
     // Before: afterwards the handle may stand for another thread.
     let before = with(|thread| number(thread, handle));
-    let result = wait();
+    let result = with(|thread| thread.stream.quietly(wait));
     if result == 0 {
         with(|thread| {
             if let Some(number) = before.or_else(|| number(thread, handle)) {
@@ -158,6 +159,11 @@ pub unsafe extern "C-unwind" fn pthread_join(handle: Handle, result: *mut *mut c
 ///
 /// As of `pthread_tryjoin_np`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: Handle, result: *mut *mut c_void) -> c_int {
-    join(handle, || real!(c"pthread_tryjoin_np", fn(handle: Handle, result: *mut *mut c_void) -> c_int))
+pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
+    handle: Handle,
+    result: *mut *mut c_void,
+) -> c_int {
+    join(handle, || {
+        real!(c"pthread_tryjoin_np", fn(handle: Handle, result: *mut *mut c_void) -> c_int)
+    })
 }

@@ -50,8 +50,12 @@ impl Stream {
     /// Opens a new file. If that is not possible the stream stays closed.
     pub fn open(&self, path: &Path) {
         use std::os::fd::IntoRawFd;
-        let options =
-            std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
+        let options = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path);
         if let Ok(file) = options {
             self.file.set(file.into_raw_fd());
             self.offset.set(0);
@@ -208,7 +212,8 @@ mod tests {
         assert!(!stream.is_open());
         stream.open(&path);
         let count = 2 * WINDOW as u64 / 12;
-        let event = |number| Event::Allocate { stamp: number, address: u64::MAX - number, bytes: number };
+        let event =
+            |number| Event::Allocate { stamp: number, address: u64::MAX - number, bytes: number };
         (0..count).for_each(|number| stream.event(event(number)));
         let read = || {
             let bytes = std::fs::read(&path).unwrap();
