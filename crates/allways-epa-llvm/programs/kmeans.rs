@@ -1,7 +1,5 @@
-//! K-means with threads that each find the nearest centres of points of their own, and that add up under a lock how many have
-//! changed. Arguments: how many threads, how many points.
-
-use std::sync::Mutex;
+//! K-means with threads that each find the nearest centres of points of their own, and return how many have changed.
+//! Arguments: how many threads, how many points.
 
 const CENTRES: usize = 3;
 
@@ -47,16 +45,15 @@ fn main() {
     let mut rounds = 0;
     loop {
         rounds += 1;
-        let changed = Mutex::new(0);
+        let mut changed = 0;
         std::thread::scope(|scope| {
             let mut workers = Vec::new();
             for (points, nearest) in points.chunks(each).zip(nearest.chunks_mut(each)) {
-                workers.push(scope.spawn(|| {
-                    let mine = assign(points, nearest, &centres);
-                    *changed.lock().unwrap() += mine;
-                }));
+                workers.push(scope.spawn(|| assign(points, nearest, &centres)));
             }
-            workers.into_iter().for_each(|worker| worker.join().unwrap());
+            for worker in workers {
+                changed += worker.join().unwrap();
+            }
         });
         for centre in 0..CENTRES {
             let (mut members, mut x, mut y) = (0, 0, 0);
@@ -71,7 +68,7 @@ fn main() {
                 centres[centre] = [x / members, y / members];
             }
         }
-        if *changed.lock().unwrap() == 0 || rounds == 8 {
+        if changed == 0 || rounds == 8 {
             break;
         }
     }

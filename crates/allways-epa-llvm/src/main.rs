@@ -55,15 +55,18 @@ fn run() -> Result<(), String> {
     let module = Module::parse_bitcode_from_path(&bitcode, &context)
         .map_err(|error| format!("LLVM cannot read the bitcode of {}: {error}", options.name()))?;
     let machine = machine(&module)?;
-    if !options.plain {
-        let program = instrument::instrument(&module, &machine, &options.name())?;
-        eprintln!("{}: {} sites", options.name(), program.sites.len());
-    }
+    let sites = if options.plain {
+        0
+    } else {
+        instrument::instrument(&module, &machine, &options.name())?.sites.len()
+    };
     let object = work.path().join("program.o");
     machine
         .write_to_file(&module, FileType::Object, &object)
         .map_err(|error| format!("LLVM makes no code of {}: {error}", options.name()))?;
-    linker.link(&options, &work, &object)
+    linker.link(&options, &work, &object)?;
+    println!("{}: {sites} sites", options.output.display());
+    Ok(())
 }
 
 /// Makes code for the platform that the module is for. The instrumented and the plain program are compiled alike.
