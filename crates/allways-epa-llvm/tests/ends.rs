@@ -34,6 +34,23 @@ fn a_killed_process_leaves_its_streams() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
+/// A fault may make a program run forever: the shell's limit for the size of files ends it, and the streams can be read.
+#[test]
+fn a_limit_ends_a_program_that_does_not_end() {
+    let text = "volatile long rounds;\nint main(void) {\nfor (;;) {\nrounds++;\n}\n}\n";
+    let executable = build(&source("forever.c", text), &[]);
+    let directory = directory();
+    let status = Command::new("sh")
+        .args(["-c", "ulimit -f 4096 && exec \"$0\""])
+        .arg(executable)
+        .env(DIRECTORY, &directory)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), None);
+    let trace = Trace::read(&directory);
+    assert!(trace.line("T_0", 4).len() > 10_000);
+}
+
 #[test]
 fn a_crash_leaves_the_stream() {
     let text = "int main(void) {\nint x = 41;\nx++;\n*(volatile int *)8 = x;\nreturn 0;\n}\n";
