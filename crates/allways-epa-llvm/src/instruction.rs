@@ -31,6 +31,9 @@ pub struct FunctionPass<'a, 'ctx> {
     pub name: String,
     /// The file of its source.
     pub file: String,
+    /// Whether memory on the stack is 0 at first: code of Rust that is not optimised loads what is beside a `None`, and so what
+    /// happened to be there, which would differ each time.
+    pub zeroed: bool,
 }
 
 /// What a site is, beside where it is.
@@ -274,6 +277,12 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         if let Some(BasicValueEnum::IntValue(count)) = operands(instruction).first() {
             let count = self.caller.builder.build_int_z_extend_or_bit_cast(*count, word, "")?;
             bytes = self.caller.builder.build_int_mul(bytes, count, "")?;
+        }
+        if self.zeroed
+            && let BasicValueEnum::PointerValue(memory) = address
+        {
+            let zero = self.module.get_context().i8_type().const_zero();
+            self.caller.builder.build_memset(memory, 1, zero, bytes)?;
         }
         let about = About::new(Opcode::Alloca, "alloca");
         self.record(instruction, about, &[address, bytes.into()], 0).map(drop)

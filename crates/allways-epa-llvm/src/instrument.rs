@@ -2,6 +2,7 @@
 
 use crate::hooks::{Caller, Hooks};
 use crate::instruction::FunctionPass;
+use crate::options::Language;
 use crate::{files, names, table};
 use allways_epa_format::Program;
 use inkwell::module::Module;
@@ -9,7 +10,12 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 
 /// Instruments a module, and checks that it is still one.
-pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Result<Program, String> {
+pub fn instrument(
+    module: &Module,
+    machine: &TargetMachine,
+    name: &str,
+    language: Language,
+) -> Result<Program, String> {
     // Afterwards, where an invoke goes on is reached from nowhere else: so what is logged there is logged of it alone.
     module
         .run_passes("break-crit-edges", machine, PassBuilderOptions::create())
@@ -32,6 +38,7 @@ pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Resul
             caller: Caller::new(&hooks, &builder, function),
             name: names::readable(&symbol),
             file: files.get(&symbol).cloned().unwrap_or_default(),
+            zeroed: language == Language::Rust,
         };
         pass.run(function).map_err(|error| format!("{symbol} cannot be instrumented: {error}"))?;
     }

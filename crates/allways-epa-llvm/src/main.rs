@@ -58,7 +58,7 @@ fn run() -> Result<(), String> {
     let sites = if options.plain {
         0
     } else {
-        instrument::instrument(&module, &machine, &options.name())?.sites.len()
+        instrument::instrument(&module, &machine, &options.name(), options.language)?.sites.len()
     };
     let object = work.path().join("program.o");
     machine

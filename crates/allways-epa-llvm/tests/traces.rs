@@ -3,7 +3,7 @@
 mod common;
 
 use allways_epa_format::{Event, Opcode};
-use common::{Record, build, printed, program, run, source};
+use common::{Record, Trace, build, printed, program, run, source};
 use std::process::Command;
 
 #[test]
@@ -67,6 +67,18 @@ fn stamps_order_creation_and_join() {
     assert_eq!(trace.line("T_0", 22)[1], ("call-pthread_join", &[0, *handle, 0][..]));
 }
 
+/// Compares two runs, and says the first instruction of a thread that differs.
+fn same_essence(first: &Trace, second: &Trace) {
+    let (one, other) = (first.essence(), second.essence());
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    for (thread, records) in &one {
+        let differ = records.iter().zip(&other[thread]).find(|(one, other)| one != other);
+        let site = differ.map(|((site, _), _)| first.site(*site));
+        assert!(differ.is_none(), "{thread}: {differ:?} at {site:?}");
+        assert_eq!(records.len(), other[thread].len(), "{thread}");
+    }
+}
+
 /// Instruments, and compares with the program that is not, and two runs with each other.
 fn same_as_plain(name: &str, arguments: &[&str]) {
     let executable = build(&program(name), &[]);
@@ -76,7 +88,7 @@ fn same_as_plain(name: &str, arguments: &[&str]) {
     assert_eq!(printed(&output), printed(&expected));
     assert_eq!(output.status.code(), expected.status.code());
     let (second, _) = run(&executable, arguments, None);
-    assert_eq!(first.essence(), second.essence());
+    same_essence(&first, &second);
     // Without a place for the trace, nothing else changes.
     let silent = Command::new(&executable).args(arguments).output().unwrap();
     assert_eq!(printed(&silent), printed(&expected));
