@@ -1,7 +1,6 @@
 //! Bitcode of C, C++ and Rust.
 
 use crate::options::{Language, Options};
-use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,10 +73,9 @@ pub fn bitcode(options: &Options, work: &WorkDirectory) -> Result<PathBuf, Strin
             run(&mut command, &what)?;
         }
         Language::Rust => {
-            let mut emit = OsStr::new("--emit=llvm-bc=").to_owned();
-            emit.push(&path);
             let mut command = rustc(options);
-            command.arg(emit);
+            // With `-o`, files on the way are in the same directory, where those of no other run are.
+            command.arg("--emit=llvm-bc").arg("-o").arg(&path);
             run(&mut command, &what)?;
         }
     }
