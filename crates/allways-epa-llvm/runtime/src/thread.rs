@@ -1,0 +1,67 @@
+//! What each thread knows of itself.
+//!
+//! Nothing here is shared, nothing is allocated and nothing has to be dropped: so it costs an access relative to the register of
+//! the thread, and works from the first instruction of a thread to its last one.
+
+use crate::stream::Stream;
+use allways_epa_format::Event;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// No site has this number: the site of a fault in threads that have none.
+pub const NO_SITE: u32 = u32::MAX;
+
+/// What a thread knows of itself.
+pub struct Thread {
+    /// Where it writes to.
+    pub stream: Stream,
+    /// How many threads it has created.
+    pub children: Cell<u64>,
+    /// Its number.
+    pub number: Cell<u64>,
+    /// How many parts of the name of the fault's thread are those of its own name; `None` if they part ways.
+    pub matched: Cell<Option<usize>>,
+    /// The site of the fault if it is to happen in this thread, otherwise [`NO_SITE`].
+    pub fault_site: Cell<u32>,
+    /// How often the thread was at this site.
+    pub occurrence: Cell<u64>,
+    /// Whether it takes part: threads that were there before the program began, and those that have ended, do not.
+    pub alive: Cell<bool>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            stream: Stream::closed(),
+            children: Cell::new(0),
+            number: Cell::new(0),
+            matched: Cell::new(None),
+            fault_site: Cell::new(NO_SITE),
+            occurrence: Cell::new(0),
+            alive: Cell::new(false),
+        }
+    };
+}
+
+/// Does something with what this thread knows of itself.
+#[inline(always)]
+pub fn with<T>(action: impl FnOnce(&Thread) -> T) -> T {
+    THREAD.with(action)
+}
+
+static STAMP: AtomicU64 = AtomicU64::new(0);
+
+/// The next stamp. One counter for all threads is what makes the order of stamps that of the events.
+pub fn stamp() -> u64 {
+    STAMP.fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// Writes an event with a stamp. Nothing is counted if this thread does not write now: that is also so while the
+/// runtime itself is at work in it, and allocates.
+pub fn event(event: impl FnOnce(u64) -> Event) {
+    with(|thread| {
+        if thread.stream.is_open() {
+            thread.stream.event(event(stamp()));
+        }
+    });
+}

@@ -1,0 +1,185 @@
+//! Calls: of functions, of what LLVM knows itself, and of the locks of Rust's standard library.
+
+use crate::hooks::{role, tag};
+use crate::instruction::{About, FunctionPass, operands, result};
+use crate::names::readable;
+use crate::values::kind;
+use allways_epa_format::Opcode;
+use inkwell::builder::BuilderError;
+use inkwell::module::Module;
+use inkwell::values::{
+    AnyValue, BasicValueEnum, InstructionOpcode as Code, InstructionValue, LLVMTailCallKind,
+};
+
+/// What a call is.
+pub enum Callee {
+    /// Nothing that is logged: it is there for the compiler, or nothing may come between it and the return.
+    Nothing,
+    /// Bytes are copied.
+    Copy,
+    /// Bytes are set.
+    Set,
+    /// LLVM computes something, of this name.
+    Compute(String),
+    /// A function is called.
+    Function {
+        /// Its readable name; empty if it is not known.
+        name: String,
+        /// Whether it is assembly, of which operands may have to be constants.
+        assembly: bool,
+    },
+}
+
+/// What LLVM knows itself and returns something, but computes nothing.
+const NOT_COMPUTED: [&str; 6] = [
+    "llvm.stacksave",
+    "llvm.returnaddress",
+    "llvm.frameaddress",
+    "llvm.dbg",
+    "llvm.experimental",
+    "llvm.type",
+];
+
+impl Callee {
+    /// What a call or an invoke calls.
+    pub fn of(module: &Module, instruction: InstructionValue) -> Self {
+        if instruction.get_tail_call_kind() == Ok(LLVMTailCallKind::LLVMTailCallKindMustTail) {
+            return Callee::Nothing;
+        }
+        let last = instruction.get_num_operands().wrapping_sub(1);
+        let callee = instruction.get_operand(last).and_then(|operand| operand.value());
+        let Some(BasicValueEnum::PointerValue(callee)) = callee else { return Callee::Nothing };
+        let symbol = callee.get_name().to_string_lossy();
+        let known = module
+            .get_function(&symbol)
+            .is_some_and(|function| function.as_global_value().as_pointer_value() == callee);
+        if !known {
+            let assembly = instruction.print_to_string().to_string().contains(" asm ");
+            return Callee::Function { name: String::new(), assembly };
+        }
+        if !symbol.starts_with("llvm.") {
+            return Callee::Function { name: readable(&symbol), assembly: false };
+        }
+        if symbol.starts_with("llvm.memcpy") || symbol.starts_with("llvm.memmove") {
+            return Callee::Copy;
+        }
+        if symbol.starts_with("llvm.memset") {
+            return Callee::Set;
+        }
+        let computes = !instruction.get_type().is_void_type()
+            && !NOT_COMPUTED.iter().any(|name| symbol.starts_with(name));
+        match symbol.split('.').nth(1) {
+            Some(name) if computes => Callee::Compute(name.to_owned()),
+            _ => Callee::Nothing,
+        }
+    }
+}
+
+/// Which argument of a function can be made wrong, beside the first, and how.
+fn special_argument(callee: &str) -> Option<(usize, u64)> {
+    Some(match callee {
+        "malloc" => (0, role::SIZE),
+        "calloc" => (1, role::SIZE),
+        "fread" | "fwrite" => (2, role::COUNT),
+        _ => return None,
+    })
+}
+
+/// Whether a function is that by which a lock of Rust's standard library is taken.
+fn takes_lock(callee: &str) -> bool {
+    callee.starts_with("std::sync::poison::mutex::Mutex<") && callee.ends_with(">::lock")
+        || callee.starts_with("<std::sync::poison::mutex::Mutex<") && callee.ends_with(">>::lock")
+}
+
+/// Whether a function is that by which a lock of Rust's standard library is given back.
+pub fn drops_guard(function: &str) -> bool {
+    function.starts_with("<std::sync::poison::mutex::MutexGuard<")
+        && function.ends_with("> as core::ops::drop::Drop>::drop")
+}
+
+impl<'ctx> FunctionPass<'_, 'ctx> {
+    /// The call of a function: arguments that can be made wrong before it, a record after it. Gives back what takes the
+    /// place of the result.
+    pub fn call_function(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+        callee: &str,
+        assembly: bool,
+    ) -> Result<Option<BasicValueEnum<'ctx>>, BuilderError> {
+        let arguments_of = |instruction| {
+            let mut arguments = operands(instruction);
+            arguments.pop();
+            arguments
+        };
+        let name = format!("call-{callee}");
+        let result = result(instruction);
+        let arguments = arguments_of(instruction);
+        let about = About {
+            callee,
+            has_result: result.is_some(),
+            ..About::new(Opcode::Call, name.trim_end_matches('-'))
+        };
+        let values = result.iter().chain(&arguments);
+        let kinds: Vec<_> = values.map(|value| kind(value.get_type())).collect();
+        let first = kinds.first().copied();
+        let site = self.site(instruction, about, kinds);
+        if !assembly {
+            self.arguments(instruction, site, callee, &arguments)?;
+        }
+        let Some(after) = after(instruction) else { return Ok(None) };
+        self.caller.builder.position_before(&after);
+        // Those that the function was called with: they may be wrong by now.
+        let values: Vec<_> = result.into_iter().chain(arguments_of(instruction)).collect();
+        let roles = match result {
+            Some(_) if matches!(callee, "malloc" | "calloc") => role::RESULT | role::ALLOCATION,
+            Some(_) => role::RESULT,
+            None => 0,
+        };
+        let new = self.record_site(site, first, &values, roles)?;
+        if takes_lock(callee)
+            && let Some(lock) = values.last()
+        {
+            self.caller.lock(*lock)?;
+        }
+        Ok(new)
+    }
+
+    fn arguments(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+        site: usize,
+        callee: &str,
+        arguments: &[BasicValueEnum<'ctx>],
+    ) -> Result<(), BuilderError> {
+        let special = special_argument(callee);
+        for (at, argument) in arguments.iter().enumerate() {
+            let roles = if at == 0 { role::FIRST } else { 0 }
+                | special.filter(|special| special.0 == at).map_or(0, |special| special.1);
+            let tag = tag(site, Some(kind(argument.get_type())), roles);
+            if tag >> 40 != 0 {
+                self.caller.builder.position_before(&instruction);
+                let bits = self.caller.argument(tag, *argument)?;
+                let new = self.caller.values().value(bits, argument.get_type())?;
+                instruction.set_operand(at as u32, new);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What comes after a call: of an invoke, where it goes on if nothing is thrown.
+fn after(instruction: InstructionValue) -> Option<InstructionValue> {
+    if instruction.get_opcode() != Code::Invoke {
+        return instruction.get_next_instruction();
+    }
+    let mut blocks = (0..instruction.get_num_operands())
+        .filter_map(|at| instruction.get_operand(at))
+        .filter_map(|operand| operand.block());
+    let mut next = blocks.next()?.get_first_instruction();
+    while let Some(instruction) = next
+        && instruction.get_opcode() == Code::Phi
+    {
+        next = instruction.get_next_instruction();
+    }
+    next
+}

@@ -1,0 +1,180 @@
+//! Calls of the runtime's hooks.
+
+use crate::values::Values;
+use allways_epa_format::ValueKind;
+use inkwell::AddressSpace;
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::ContextRef;
+use inkwell::module::Module;
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue,
+};
+use std::collections::HashMap;
+
+/// What of a value can be made wrong: bits of a tag. The runtime has the same numbers.
+pub mod role {
+    /// The first value is a result.
+    pub const RESULT: u64 = 1 << 40;
+    /// The value is the condition of a branch.
+    pub const BRANCH: u64 = 1 << 41;
+    /// The result is the address of memory that was allocated.
+    pub const ALLOCATION: u64 = 1 << 42;
+    /// The value is the first argument of a call.
+    pub const FIRST: u64 = 1 << 43;
+    /// The value is how many bytes to allocate.
+    pub const SIZE: u64 = 1 << 44;
+    /// The value is how many elements to read or write.
+    pub const COUNT: u64 = 1 << 45;
+}
+
+/// The runtime's hooks, declared in a module.
+pub struct Hooks<'ctx> {
+    context: ContextRef<'ctx>,
+    /// With so many values each.
+    records: Vec<FunctionValue<'ctx>>,
+    record_any: FunctionValue<'ctx>,
+    argument: FunctionValue<'ctx>,
+    lock: FunctionValue<'ctx>,
+    unlock: FunctionValue<'ctx>,
+}
+
+impl<'ctx> Hooks<'ctx> {
+    /// Declares them.
+    pub fn declare(module: &Module<'ctx>) -> Self {
+        let context = module.get_context();
+        let word = context.i64_type();
+        let pointer = context.ptr_type(AddressSpace::default());
+        let words = |count: usize| vec![word.into(); count];
+        let declare = |name: &str, type_| module.add_function(name, type_, None);
+        let nothing = context.void_type();
+        Hooks {
+            records: (0..5)
+                .map(|count| {
+                    let type_ = word.fn_type(&words(count + 1), false);
+                    declare(&format!("__allways_record_{count}"), type_)
+                })
+                .collect(),
+            record_any: declare(
+                "__allways_record_n",
+                word.fn_type(&[word.into(), pointer.into(), word.into()], false),
+            ),
+            argument: declare("__allways_argument", word.fn_type(&words(2), false)),
+            lock: declare("__allways_lock", nothing.fn_type(&words(1), false)),
+            unlock: declare("__allways_unlock", nothing.fn_type(&words(1), false)),
+            context,
+        }
+    }
+}
+
+/// Calls hooks in one function, where its builder stands.
+pub struct Caller<'a, 'ctx> {
+    hooks: &'a Hooks<'ctx>,
+    /// Where instructions are added.
+    pub builder: &'a Builder<'ctx>,
+    function: FunctionValue<'ctx>,
+    /// Room on the stack for so many values, of records that have too many for registers.
+    room: HashMap<usize, PointerValue<'ctx>>,
+}
+
+impl<'a, 'ctx> Caller<'a, 'ctx> {
+    /// For one function.
+    pub fn new(
+        hooks: &'a Hooks<'ctx>,
+        builder: &'a Builder<'ctx>,
+        function: FunctionValue<'ctx>,
+    ) -> Self {
+        Caller { hooks, builder, function, room: HashMap::new() }
+    }
+
+    /// Values as bits.
+    pub fn values(&self) -> Values<'_, 'ctx> {
+        Values { builder: self.builder, context: self.hooks.context }
+    }
+
+    fn word(&self, number: u64) -> IntValue<'ctx> {
+        self.hooks.context.i64_type().const_int(number, false)
+    }
+
+    fn call(
+        &self,
+        hook: FunctionValue<'ctx>,
+        arguments: &[BasicMetadataValueEnum<'ctx>],
+    ) -> Result<IntValue<'ctx>, BuilderError> {
+        let result = self.builder.build_call(hook, arguments, "")?.try_as_basic_value().basic();
+        Ok(result.map_or(self.word(0), |result| result.into_int_value()))
+    }
+
+    /// A record with these values: gives back the bits of the first.
+    pub fn record(
+        &mut self,
+        tag: u64,
+        values: &[BasicValueEnum<'ctx>],
+    ) -> Result<IntValue<'ctx>, BuilderError> {
+        let bits = values.iter().map(|value| self.values().bits(*value));
+        let bits = bits.collect::<Result<Vec<_>, _>>()?;
+        let tag = self.word(tag);
+        if let Some(hook) = self.hooks.records.get(bits.len()) {
+            let mut arguments = vec![tag.into()];
+            arguments.extend(bits.into_iter().map(BasicMetadataValueEnum::from));
+            return self.call(*hook, &arguments);
+        }
+        let room = self.room(bits.len())?;
+        for (at, value) in bits.iter().enumerate() {
+            // The same as an element's address, without the need to trust that it is one.
+            let start = self.builder.build_ptr_to_int(room, self.word(0).get_type(), "")?;
+            let address = self.builder.build_int_add(start, self.word(at as u64 * 8), "")?;
+            let place = self.builder.build_int_to_ptr(address, room.get_type(), "")?;
+            self.builder.build_store(place, *value)?;
+        }
+        let count = self.word(bits.len() as u64);
+        self.call(self.hooks.record_any, &[tag.into(), room.into(), count.into()])
+    }
+
+    /// Room is made where the function begins, once for all records with so many values: inside of a loop it would
+    /// be more each time.
+    fn room(&mut self, count: usize) -> Result<PointerValue<'ctx>, BuilderError> {
+        if let Some(room) = self.room.get(&count) {
+            return Ok(*room);
+        }
+        let builder = self.hooks.context.create_builder();
+        let block = self.function.get_first_basic_block();
+        if let Some(first) = block.and_then(|block| block.get_first_instruction()) {
+            builder.position_before(&first);
+        }
+        let type_ = self.hooks.context.i64_type().array_type(count as u32);
+        let room = builder.build_alloca(type_, "")?;
+        self.room.insert(count, room);
+        Ok(room)
+    }
+
+    /// An argument before a call: gives back its bits.
+    pub fn argument(
+        &self,
+        tag: u64,
+        value: BasicValueEnum<'ctx>,
+    ) -> Result<IntValue<'ctx>, BuilderError> {
+        let bits = self.values().bits(value)?;
+        self.call(self.hooks.argument, &[self.word(tag).into(), bits.into()])
+    }
+
+    /// A lock of this address has been taken.
+    pub fn lock(&self, address: BasicValueEnum<'ctx>) -> Result<(), BuilderError> {
+        let bits = self.values().bits(address)?;
+        self.call(self.hooks.lock, &[bits.into()]).map(drop)
+    }
+
+    /// A lock is given back, the address of which is at this one.
+    pub fn unlock(&self, guard: PointerValue<'ctx>) -> Result<(), BuilderError> {
+        let word = self.hooks.context.i64_type();
+        let address = self.builder.build_load(word, guard, "")?;
+        self.call(self.hooks.unlock, &[address.into_int_value().into()]).map(drop)
+    }
+}
+
+/// A tag: the site, the width of the value, and what can be made wrong.
+pub fn tag(site: usize, kind: Option<ValueKind>, roles: u64) -> u64 {
+    let width = kind.map_or(0, crate::values::width);
+    // What has no bits of its own cannot be made wrong.
+    let roles = if width == 0 { 0 } else { roles };
+    site as u64 | width << 32 | roles
+}
