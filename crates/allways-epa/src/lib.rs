@@ -16,4 +16,8 @@
 
 pub use allways_epa_format as format;
 
+pub mod campaign;
+pub mod compare;
+pub mod sanitise;
 pub mod step;
+pub mod trace;

@@ -1,0 +1,79 @@
+//! The run without a fault, and comparisons with it.
+//!
+//! Everything that a campaign asks of traces is asked here. The golden trace is sanitised once, and compared with by all threads.
+
+use super::Difference;
+use super::outcome::Ended;
+use super::plan::Candidates;
+use super::process::{Limits, Run, Target, run};
+use crate::compare::compare;
+use crate::sanitise::Sanitised;
+use crate::trace::{Trace, TraceError};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a program once without a fault. `None` if it was stopped.
+pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>, String> {
+    let Some(run) = run(target, None, &Limits::GOLDEN, stop)? else { return Ok(None) };
+    let name = target.executable.display();
+    match run.seen.ended {
+        Ended::Exited(_) => {}
+        Ended::Killed(signal) => {
+            let said = run.complaint();
+            let said = if said.is_empty() { said } else { format!(": {said}") };
+            return Err(format!(
+                "{name} was ended by signal {signal} although nothing was made wrong{said}"
+            ));
+        }
+        Ended::TimedOut | Ended::WroteTooMuch => {
+            return Err(format!("{name} does not end although nothing was made wrong"));
+        }
+    }
+    let trace = Trace::gather(&run.trace()).map_err(|error| match error {
+        TraceError::NoTrace(_) => format!(
+            "{name} left no trace: it is not instrumented; give its source, or instrument it with allways-instrument"
+        ),
+        error => error.to_string(),
+    })?;
+    Ok(Some((run, trace)))
+}
+
+/// The golden trace, ready to be compared with.
+#[derive(Debug)]
+pub struct Golden {
+    /// As it was recorded.
+    pub trace: Trace,
+    sanitised: Sanitised,
+}
+
+impl Golden {
+    /// Of this trace.
+    pub fn new(trace: Trace) -> Result<Self, TraceError> {
+        let sanitised = Sanitised::new(&trace)?;
+        Ok(Golden { trace, sanitised })
+    }
+
+    /// Where faults can happen in it.
+    pub fn candidates(&self) -> Result<Candidates, String> {
+        let streams = self.trace.streams.iter().map(|stream| stream.bytes.as_slice());
+        Candidates::new(&self.trace.program, streams).map_err(|error| error.to_string())
+    }
+
+    /// How another trace differs; `None` if it does not.
+    pub fn difference(&self, trace: &Trace) -> Result<Option<Difference>, TraceError> {
+        if trace.fingerprint() != self.trace.fingerprint() {
+            return Ok(Some(Difference::default()));
+        }
+        let comparison = compare(&self.sanitised, &Sanitised::new(trace)?);
+        if comparison.is_same {
+            return Ok(None);
+        }
+        Ok(Some(Difference::default()))
+    }
+
+    /// How the trace in a directory differs. One that cannot be read differs: a run without a fault leaves one that can.
+    pub fn judge(&self, directory: &Path) -> Option<Difference> {
+        let judged = Trace::gather(directory).and_then(|trace| self.difference(&trace));
+        judged.unwrap_or_else(|_| Some(Difference::default()))
+    }
+}
