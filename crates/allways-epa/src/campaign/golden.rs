@@ -3,10 +3,11 @@
 //! Everything that a campaign asks of traces is asked here. The golden trace is sanitised once, and compared with by all threads.
 
 use super::Difference;
+use super::journal::Entered;
 use super::outcome::Ended;
 use super::plan::Candidates;
 use super::process::{Limits, Run, Target, run};
-use crate::compare::compare;
+use crate::compare::{NodeKind, compare};
 use crate::sanitise::Sanitised;
 use crate::trace::{Trace, TraceError};
 use std::path::Path;
@@ -68,7 +69,19 @@ impl Golden {
         if comparison.is_same {
             return Ok(None);
         }
-        Ok(Some(Difference::default()))
+        let entered =
+            comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
+        let reached = comparison.threads.into_iter().filter(|thread| thread.first.is_some());
+        let objects = comparison
+            .spread
+            .nodes
+            .into_iter()
+            .filter(|node| matches!(node.kind, NodeKind::Object(_)));
+        Ok(Some(Difference {
+            entered,
+            threads: reached.map(|thread| thread.name).collect(),
+            objects: objects.map(|node| node.label).collect(),
+        }))
     }
 
     /// How the trace in a directory differs. One that cannot be read differs: a run without a fault leaves one that can.

@@ -47,7 +47,8 @@ impl Heading {
     }
 }
 
-/// Where an error was first seen: the thread, and the site if it was in an instruction.
+/// Where an error was first seen: the thread, and the site if it was in an instruction. An event has no place in the source: it gets that
+/// of the fault, if that is in the same thread, as with memory that is allocated by the call in which the fault happens.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entered {
     /// The name of the thread.

@@ -271,7 +271,7 @@ fn runs(page: &mut String, journal: &Journal, program: &Program, repeat: &str, a
         let entered = match &finding.entered {
             Some(entered) => match entered.site {
                 Some(site) => format!("{} of {}", place(program, site), entered.thread),
-                None => format!("the end of {}", entered.thread),
+                None => format!("an event of {}", entered.thread),
             },
             None => String::new(),
         };

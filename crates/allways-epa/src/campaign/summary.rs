@@ -89,7 +89,7 @@ impl Summary {
             let at = match &finding.entered {
                 Some(entered) => match entered.site {
                     Some(site) => place(program, site),
-                    None => format!("the end of thread {}", entered.thread),
+                    None => format!("an event of thread {}", entered.thread),
                 },
                 None => "nobody knows: the trace could not be read".to_owned(),
             };

@@ -40,7 +40,10 @@ impl Work<'_> {
         let difference = (self.judge)(&run.trace());
         let outcome = Outcome::new(&self.golden, &run.seen, difference.is_some());
         let deviated = difference.is_some();
-        let Difference { entered, threads, objects } = difference.unwrap_or_default();
+        let Difference { mut entered, threads, objects } = difference.unwrap_or_default();
+        if let Some(entered) = entered.as_mut().filter(|entered| entered.thread == fault.thread) {
+            entered.site.get_or_insert(fault.site);
+        }
         let (fault, ended) = (fault.clone(), run.seen.ended);
         Ok(Some(Finding { number, fault, outcome, deviated, ended, entered, threads, objects }))
     }

@@ -1,0 +1,444 @@
+//! Calls of functions that are not deterministic: the first condition of pseudo-determinism (thesis, definition 5).
+//!
+//! What a thread does next must follow from what it did and read before. The thesis checks this by hand, and says how it can
+//! be automated: by a list of functions that are not deterministic, calls of which are reported. This is that. It is
+//! a heuristic, in both directions: a function that is on no list may still depend on chance, and one that is may
+//! do no harm, because what it returns is not used; so there can be further names, and names that are fine after all.
+//!
+//! Functions are told by their names: of C as they are (also those of the C library that stand for others, like
+//! `__isoc99_fscanf`), of Rust and C++ by a path in the readable name (`std::time::Instant::now`), however the crate's or
+//! the namespace's name is decorated. Mangled names of Rust are recognised by the parts of that path.
+
+use crate::format::Program;
+use std::fmt;
+
+/// Why a function is not deterministic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Chance {
+    /// It tells the time.
+    Time,
+    /// It is random, or takes its seed from somewhere.
+    Random,
+    /// It tells which process, thread, user or processor this is, which is another one next time.
+    Identity,
+    /// It tells what is outside: a file, the network, the environment. The same if that is the same.
+    Outside,
+    /// It was named by whoever asked.
+    Named,
+}
+
+impl fmt::Display for Chance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Chance::Time => "depends on the time",
+            Chance::Random => "is random",
+            Chance::Identity => "depends on the numbers of processes and threads",
+            Chance::Outside => "depends on what is read",
+            Chance::Named => "is said not to be deterministic",
+        })
+    }
+}
+
+/// Functions of C.
+const FUNCTIONS: [(Chance, &[&str]); 4] = [
+    (
+        Chance::Time,
+        &[
+            "time",
+            "gettimeofday",
+            "clock_gettime",
+            "clock_getres",
+            "clock",
+            "ftime",
+            "times",
+            "timespec_get",
+            "getrusage",
+            "__rdtsc",
+            "_rdtsc",
+            "llvm.readcyclecounter",
+            "llvm.readsteadycounter",
+        ],
+    ),
+    (
+        Chance::Random,
+        &[
+            "rand",
+            "rand_r",
+            "random",
+            "random_r",
+            "drand48",
+            "erand48",
+            "lrand48",
+            "nrand48",
+            "mrand48",
+            "jrand48",
+            "getrandom",
+            "getentropy",
+            "arc4random",
+            "arc4random_buf",
+            "arc4random_uniform",
+            "mkstemp",
+            "mkdtemp",
+            "tmpnam",
+            "tmpfile",
+            "RAND_bytes",
+        ],
+    ),
+    (
+        Chance::Identity,
+        &[
+            "getpid",
+            "getppid",
+            "gettid",
+            "pthread_self",
+            "thrd_current",
+            "getuid",
+            "geteuid",
+            "getgid",
+            "getegid",
+            "sched_getcpu",
+            "getcpu",
+            "get_nprocs",
+            "gethostname",
+            "uname",
+        ],
+    ),
+    (
+        Chance::Outside,
+        &[
+            "read",
+            "pread",
+            "pread64",
+            "readv",
+            "preadv",
+            "fread",
+            "fread_unlocked",
+            "fgets",
+            "fgetc",
+            "getc",
+            "getchar",
+            "gets",
+            "getline",
+            "getdelim",
+            "scanf",
+            "fscanf",
+            "vscanf",
+            "vfscanf",
+            "recv",
+            "recvfrom",
+            "recvmsg",
+            "accept",
+            "accept4",
+            "poll",
+            "ppoll",
+            "select",
+            "pselect",
+            "epoll_wait",
+            "epoll_pwait",
+            "getenv",
+            "secure_getenv",
+            "stat",
+            "fstat",
+            "lstat",
+            "readdir",
+            "readlink",
+            "getcwd",
+            "sysconf",
+            "sysinfo",
+            "getaddrinfo",
+            "ioctl",
+        ],
+    ),
+];
+
+/// Functions of Rust and C++, by the end of their path: the last name, and one before it.
+const PATHS: [(Chance, &[(&str, &str)]); 4] = [
+    (
+        Chance::Time,
+        &[
+            ("Instant", "now"),
+            ("Instant", "elapsed"),
+            ("SystemTime", "now"),
+            ("SystemTime", "elapsed"),
+            ("steady_clock", "now"),
+            ("system_clock", "now"),
+            ("high_resolution_clock", "now"),
+        ],
+    ),
+    (
+        Chance::Random,
+        &[
+            ("RandomState", "new"),
+            ("RandomState", "default"),
+            ("random_device", "operator()"),
+            ("random_device", "_M_getval"),
+            ("rand", "thread_rng"),
+            ("rand", "rng"),
+            ("rand", "random"),
+            ("rngs", "OsRng"),
+            ("OsRng", "next_u32"),
+            ("OsRng", "next_u64"),
+            ("OsRng", "fill_bytes"),
+            ("getrandom", "getrandom"),
+            ("getrandom", "fill"),
+            ("fastrand", "Rng"),
+        ],
+    ),
+    (
+        Chance::Identity,
+        &[
+            ("process", "id"),
+            ("thread", "current"),
+            ("this_thread", "get_id"),
+            ("thread", "available_parallelism"),
+            ("thread", "hardware_concurrency"),
+        ],
+    ),
+    (
+        Chance::Outside,
+        &[
+            ("fs", "read"),
+            ("fs", "read_to_string"),
+            ("fs", "read_dir"),
+            ("fs", "metadata"),
+            ("Read", "read"),
+            ("Read", "read_to_end"),
+            ("Read", "read_to_string"),
+            ("Read", "read_exact"),
+            ("BufRead", "read_line"),
+            ("Stdin", "read_line"),
+            ("env", "var"),
+            ("env", "var_os"),
+            ("env", "vars"),
+            ("env", "current_dir"),
+            ("istream", "read"),
+            ("istream", "get"),
+            ("istream", "operator>>"),
+            ("istream", "_M_extract"),
+        ],
+    ),
+];
+
+/// What C libraries and compilers put before the names of functions.
+const PREFIXES: [&str; 4] = ["__isoc99_", "__isoc23_", "__GI_", "__libc_"];
+
+/// The names in a path: of `<std::io::Stdin as std::io::Read>::read`, `Stdin`, `Read` and `read` among others.
+///
+/// Arguments in round brackets are left out; a mangled name has names as well, with their lengths before them.
+fn parts(name: &str) -> Vec<&str> {
+    if let Some(mangled) = ["_ZN", "_R"].iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        return mangled_parts(mangled);
+    }
+    let is_operator = |at: usize| name[..at].ends_with("operator");
+    let end = name.match_indices('(').map(|(at, _)| at).find(|&at| !is_operator(at));
+    let is_hash = |part: &str| {
+        part.len() == 17
+            && part.starts_with('h')
+            && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let name = &name[..end.unwrap_or(name.len())];
+    // An operator is one name, whatever it consists of.
+    let (path, operator) = match name.find("operator") {
+        Some(at) if name[..at].ends_with("::") => (&name[..at], Some(&name[at..])),
+        _ => (name, None),
+    };
+    let separators = |c: char| !(c.is_alphanumeric() || c == '_' || c == '.');
+    let names = path.split(separators).filter(|part| !part.is_empty() && !is_hash(part));
+    names.chain(operator).collect()
+}
+
+/// The names in a mangled name: wherever there is a length and so many characters of a name after it.
+fn mangled_parts(mut text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    while let Some(digit) = text.find(|c: char| c.is_ascii_digit()) {
+        text = &text[digit..];
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let length = text[..digits].parse::<usize>().unwrap_or(0);
+        text = &text[digits..];
+        // What refers back to something, like `B2_7Instant`, looks like a name that begins with `_7`.
+        let is_name = |name: &&str| {
+            let mut bytes = name.bytes();
+            let refers =
+                bytes.next() == Some(b'_') && bytes.next().is_some_and(|b| b.is_ascii_digit());
+            let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            !name.is_empty() && is_plain && !refers
+        };
+        if let Some(name) = text.get(..length).filter(is_name) {
+            parts.push(name);
+            text = &text[length..];
+        }
+    }
+    parts
+}
+
+/// Why a function is not deterministic; `None` if it is on no list.
+///
+/// ```
+/// use allways_epa::determinism::{Chance, chance};
+/// assert_eq!(chance("clock_gettime"), Some(Chance::Time));
+/// assert_eq!(chance("std::time::Instant::now"), Some(Chance::Time));
+/// assert_eq!(chance("_ZN3std4time7Instant3now17h0123456789abcdefE"), Some(Chance::Time));
+/// assert_eq!(chance("fread"), Some(Chance::Outside));
+/// assert_eq!(chance("my_rand"), None);
+/// ```
+pub fn chance(function: &str) -> Option<Chance> {
+    let plain = PREFIXES.iter().find_map(|prefix| function.strip_prefix(prefix));
+    let plain = plain.unwrap_or(function);
+    let known = FUNCTIONS.iter().find(|(_, names)| names.contains(&plain));
+    if let Some((chance, _)) = known {
+        return Some(*chance);
+    }
+    let parts = parts(function);
+    let (last, before) = parts.split_last()?;
+    let known = PATHS.iter().find(|(_, paths)| {
+        paths.iter().any(|(parent, name)| {
+            // Templates and traits come between: `basic_istream<char>::read`, `<Stdin as Read>::read`.
+            let is_parent =
+                |part: &&&str| *part == parent || part.strip_prefix("basic_") == Some(*parent);
+            last == name && before.iter().rev().take(6).any(|part| is_parent(&part))
+        })
+    });
+    known.map(|(chance, _)| *chance)
+}
+
+/// Calls of a function that is not deterministic, at one place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hit {
+    /// The site of the call.
+    pub site: u32,
+    /// The function that is called.
+    pub callee: String,
+    /// Why it is not deterministic.
+    pub chance: Chance,
+    /// The function that calls it.
+    pub function: String,
+    /// The file of the source; empty if it is not known.
+    pub file: String,
+    /// The line of the source; 0 if it is not known.
+    pub line: u32,
+    /// How often it was called.
+    pub count: u64,
+}
+
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hit { callee, chance, function, file, line, count, .. } = self;
+        let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+        write!(f, "`{callee}` {chance}: called {times} by `{function}`")?;
+        match (file.as_str(), line) {
+            ("", _) => Ok(()),
+            (file, 0) => write!(f, " ({file})"),
+            (file, line) => write!(f, " ({file}:{line})"),
+        }
+    }
+}
+
+/// Which calls of a run were of functions that are not deterministic: those on the lists and `more`, less those that
+/// are `fine`. Names are as in [`crate::format::Site::callee`].
+///
+/// `performed` are the sites that were performed, each as often as it was; those of other instructions than calls do
+/// no harm. Hits are sorted by why, then by site.
+///
+/// ```
+/// use allways_epa::determinism::{Chance, hits};
+/// use allways_epa::format::{Opcode, Program, Site};
+/// let call = |callee: &str| Site {
+///     opcode: Opcode::Call,
+///     name: format!("call-{callee}"),
+///     function: "main".into(),
+///     file: "main.c".into(),
+///     line: 7,
+///     bytes: 0,
+///     has_result: true,
+///     callee: callee.into(),
+///     values: Vec::new(),
+/// };
+/// let sites = vec![call("rand"), call("puts"), call("time")];
+/// let program = Program { sites, ..Program::default() };
+/// let hits = hits(&program, [0, 1, 0, 2].into_iter(), &[], &["time".to_owned()]);
+/// assert_eq!(hits.len(), 1);
+/// assert_eq!(hits[0].to_string(), "`rand` is random: called 2 times by `main` (main.c:7)");
+/// ```
+pub fn hits(
+    program: &Program,
+    performed: impl Iterator<Item = u32>,
+    more: &[String],
+    fine: &[String],
+) -> Vec<Hit> {
+    let chances: Vec<Option<Chance>> = program
+        .sites
+        .iter()
+        .map(|site| {
+            if site.callee.is_empty() || fine.contains(&site.callee) {
+                return None;
+            }
+            let named = more.contains(&site.callee).then_some(Chance::Named);
+            chance(&site.callee).or(named)
+        })
+        .collect();
+    let mut counts = vec![0_u64; program.sites.len()];
+    for site in performed {
+        if let Some(count) = counts.get_mut(site as usize) {
+            *count += 1;
+        }
+    }
+    let sites = program.sites.iter().zip(counts).zip(chances).enumerate();
+    let mut hits: Vec<Hit> = sites
+        .filter(|(_, ((_, count), _))| *count > 0)
+        .filter_map(|(number, ((site, count), chance))| {
+            Some(Hit {
+                site: number as u32,
+                callee: site.callee.clone(),
+                chance: chance?,
+                function: site.function.clone(),
+                file: site.file.clone(),
+                line: site.line,
+                count,
+            })
+        })
+        .collect();
+    hits.sort_by_key(|hit| (hit.chance, hit.site));
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_all_languages_are_known() {
+        for (name, expected) in [
+            ("rand", Some(Chance::Random)),
+            ("__isoc99_fscanf", Some(Chance::Outside)),
+            ("getpid", Some(Chance::Identity)),
+            ("std::time::SystemTime::now", Some(Chance::Time)),
+            ("std::time::Instant::now::h0123456789abcdef", Some(Chance::Time)),
+            (
+                "<std::hash::random::RandomState as core::default::Default>::default",
+                Some(Chance::Random),
+            ),
+            ("std::collections::hash_map::RandomState::new", Some(Chance::Random)),
+            ("<std::fs::File as std::io::Read>::read", Some(Chance::Outside)),
+            ("std::chrono::_V2::steady_clock::now()", Some(Chance::Time)),
+            ("std::random_device::operator()()", Some(Chance::Random)),
+            (
+                "std::basic_istream<char, std::char_traits<char> >::read(char*, long)",
+                Some(Chance::Outside),
+            ),
+            ("_ZNSt6chrono3_V212steady_clock3nowEv", Some(Chance::Time)),
+            ("_ZN3std4time10SystemTime3now17habcdef0123456789E", Some(Chance::Time)),
+            ("_RNvMNtCs1234_3std4timeNtB2_7Instant3now", Some(Chance::Time)),
+            ("", None),
+            ("malloc", None),
+            ("brand", None),
+            ("my::Instant::then", None),
+            ("now", None),
+            ("_ZN", None),
+            ("_ZN99999999999999999999999x", None),
+            ("_RNé3é", None),
+            ("strand::time", None),
+        ] {
+            assert_eq!(chance(name), expected, "{name}");
+        }
+    }
+}

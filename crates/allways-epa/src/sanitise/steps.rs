@@ -1,0 +1,158 @@
+//! Accesses to memory and synchronisation, for the check of reversibility.
+//!
+//! That check asks which accesses of different threads depend on each other, so here an object has one number for all threads
+//! and for the whole trace, also if it is unknown: each eight bytes of unknown memory are an object. An access that goes
+//! over the end of an object is several steps, one for each object that it touches.
+//!
+//! Accesses to what a thread has on its stack and no other ever touches are left out. No access of another thread can depend
+//! on them, so they are in no pair that could be reversed; and they are most of all accesses.
+
+use super::memory::{ObjectKind, number};
+use super::tracker::{Tracker, UNKNOWN_BYTES};
+use crate::step::{Action, Place, Step};
+use crate::trace::{Trace, TraceError};
+use allways_epa_format::{Event, Opcode, Record, Site};
+use rustc_hash::FxHashMap;
+
+/// No access has more bytes than this.
+const LARGEST: u64 = 1 << 32;
+
+/// Which memory an instruction accesses: the place of the address among its values, and whether it is written.
+pub(crate) fn accesses(opcode: Opcode) -> &'static [(usize, bool)] {
+    match opcode {
+        Opcode::Load | Opcode::AtomicLoad => &[(1, false)],
+        Opcode::Store | Opcode::AtomicStore => &[(1, true)],
+        Opcode::AtomicUpdate => &[(1, false), (1, true)],
+        Opcode::Copy => &[(1, false), (0, true)],
+        Opcode::Set => &[(0, true)],
+        _ => &[],
+    }
+}
+
+/// How many bytes an instruction accesses.
+fn bytes(site: &Site, values: &[u64]) -> u64 {
+    match site.opcode {
+        Opcode::Copy | Opcode::Set => values.get(2).copied().unwrap_or(0),
+        _ => site.bytes.into(),
+    }
+}
+
+/// The accesses to memory and the synchronisation of a trace, in its order. Threads are places in [`Trace::streams`].
+/// Allocations are no synchronisation, and accesses to what only one thread has on its stack are left out.
+pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
+    let mut pass = Pass {
+        tracker: Tracker::new(trace)?,
+        shared: Vec::new(),
+        unknown: FxHashMap::default(),
+        steps: Vec::new(),
+    };
+    let mut merged = trace.merged();
+    let mut now = 0;
+    while let Some((place, number, record)) = merged.next()? {
+        let thread = place as u32;
+        pass.tracker.before(thread, record, now)?;
+        match record {
+            Record::Event(
+                Event::Allocate { .. }
+                | Event::Free { .. }
+                | Event::Handle { .. }
+                | Event::Injected
+                | Event::Exit { .. },
+            ) => {}
+            Record::Event(event) => {
+                let action = Action::Event(event);
+                pass.steps.push(Step { thread, record: number, site: None, action });
+            }
+            Record::Instruction { site, values } => {
+                let known = &trace.program.sites[site as usize];
+                for &(place, is_write) in accesses(known.opcode) {
+                    let Some(&address) = values.get(place) else { continue };
+                    let step = Template { thread, record: number, site, is_write };
+                    pass.access(step, address, bytes(known, values))?;
+                }
+            }
+        }
+        pass.tracker.after(thread, record, now);
+        now += 1;
+    }
+    let Pass { tracker, shared, mut steps, .. } = pass;
+    let objects = tracker.memory.objects;
+    steps.retain(|step| match step.action {
+        Action::Read(place) | Action::Write(place) => {
+            let object = place.object as usize;
+            objects[object].kind != ObjectKind::Stack || shared.get(object) == Some(&true)
+        }
+        Action::Event(_) => true,
+    });
+    Ok(steps)
+}
+
+/// Most of a step.
+#[derive(Clone, Copy)]
+struct Template {
+    thread: u32,
+    record: u64,
+    site: u32,
+    is_write: bool,
+}
+
+struct Pass<'a> {
+    tracker: Tracker<'a>,
+    /// Of objects on a stack, whether a thread other than its own has touched it.
+    shared: Vec<bool>,
+    /// Unknown objects by their address divided by eight.
+    unknown: FxHashMap<u64, u32>,
+    steps: Vec<Step>,
+}
+
+impl Pass<'_> {
+    fn access(&mut self, step: Template, mut address: u64, bytes: u64) -> Result<(), TraceError> {
+        // Nobody accesses so much at once: what says so was made wrong, and to follow it would take for ever.
+        let mut left = if bytes > LARGEST { 0 } else { bytes };
+        while left > 0 {
+            let (object, offset, room) = self.place(address)?;
+            let bytes = left.min(room);
+            let place = Place { object, offset, bytes };
+            let Template { thread, record, site, is_write } = step;
+            let action = if is_write { Action::Write(place) } else { Action::Read(place) };
+            self.steps.push(Step { thread, record, site: Some(site), action });
+            let known = &self.tracker.memory.objects[object as usize];
+            if known.kind == ObjectKind::Stack && known.thread != Some(thread) {
+                let object = object as usize;
+                self.shared.resize(self.shared.len().max(object + 1), false);
+                self.shared[object] = true;
+            }
+            left -= bytes;
+            let Some(next) = address.checked_add(bytes) else { return Ok(()) };
+            address = next;
+        }
+        Ok(())
+    }
+
+    /// The object at an address, how far the address is in it, and how many of its bytes follow.
+    fn place(&mut self, address: u64) -> Result<(u32, u64, u64), TraceError> {
+        let memory = &mut self.tracker.memory;
+        if let Some((object, offset)) = memory.find(address) {
+            let room = memory.objects[object as usize].bytes - offset;
+            if room > 0 {
+                return Ok((object, offset, room));
+            }
+        }
+        let base = address / UNKNOWN_BYTES * UNKNOWN_BYTES;
+        let offset = address - base;
+        if let Some(&object) = self.unknown.get(&base) {
+            return Ok((object, offset, UNKNOWN_BYTES - offset));
+        }
+        let object = memory.add(super::Object {
+            kind: ObjectKind::Unknown,
+            base,
+            bytes: UNKNOWN_BYTES,
+            thread: None,
+            index: number(self.unknown.len())?,
+            from: 0,
+            to: 0,
+        })?;
+        self.unknown.insert(base, object);
+        Ok((object, offset, UNKNOWN_BYTES - offset))
+    }
+}
