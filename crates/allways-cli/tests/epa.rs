@@ -330,6 +330,32 @@ fn a_race_is_shown_and_refused() {
 }
 
 #[test]
+fn functions_that_nobody_can_foresee_are_named() {
+    let here = fake("foresee");
+    assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
+    let check = ["epa", "check", "golden.trace"];
+    let (code, text, _) = allways(&here, &[&check[..], &["--deny", "malloc"]].concat());
+    assert_eq!(code, 1);
+    assert!(text.contains("`malloc` is said not to be deterministic"), "{text}");
+    assert!(text.contains("(sum.c:8)") && text.contains("--allow NAME"), "{text}");
+    let inject = ["epa", "inject", "sum", "--runs", "1", "--faults", "bitflip"];
+    let (code, _, err) = allways(&here, &[&inject[..], &["--deny", "malloc"]].concat());
+    assert_eq!((code, err.contains("`malloc` is said not to be")), (2, true), "{err}");
+    for (name, expected) in [("rand", 1), ("fread", 0)] {
+        let mut other = program();
+        other.sites[4].callee = name.into();
+        for golden in ["golden-0", "golden-1"] {
+            fs::write(here.join(golden).join(PROGRAM_FILE), other.to_bytes()).unwrap();
+        }
+        assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
+        let (code, text, _) = allways(&here, &check);
+        assert_eq!((code, text.contains(&format!("`{name}`"))), (expected, true), "{text}");
+        assert_eq!(allways(&here, &[&check[..], &["--allow", name]].concat()).0, 0);
+        assert_eq!(allways(&here, &[&check[..], &["--deny", name]].concat()).0, 1);
+    }
+}
+
+#[test]
 fn two_runs_without_a_fault_must_be_the_same() {
     let here = fake("differ");
     // Each run is another one.

@@ -39,183 +39,56 @@ impl fmt::Display for Chance {
     }
 }
 
-/// Functions of C.
-const FUNCTIONS: [(Chance, &[&str]); 4] = [
+/// Functions of C. Those like `rand_r`, to which the caller gives their state, are deterministic and not here; that of
+/// `rand` is shared by all threads.
+const FUNCTIONS: [(Chance, &str); 4] = [
     (
         Chance::Time,
-        &[
-            "time",
-            "gettimeofday",
-            "clock_gettime",
-            "clock_getres",
-            "clock",
-            "ftime",
-            "times",
-            "timespec_get",
-            "getrusage",
-            "__rdtsc",
-            "_rdtsc",
-            "llvm.readcyclecounter",
-            "llvm.readsteadycounter",
-        ],
+        "time gettimeofday clock_gettime clock_getres clock ftime times timespec_get getrusage __rdtsc \
+         _rdtsc llvm.readcyclecounter llvm.readsteadycounter",
     ),
     (
         Chance::Random,
-        &[
-            "rand",
-            "rand_r",
-            "random",
-            "random_r",
-            "drand48",
-            "erand48",
-            "lrand48",
-            "nrand48",
-            "mrand48",
-            "jrand48",
-            "getrandom",
-            "getentropy",
-            "arc4random",
-            "arc4random_buf",
-            "arc4random_uniform",
-            "mkstemp",
-            "mkdtemp",
-            "tmpnam",
-            "tmpfile",
-            "RAND_bytes",
-        ],
+        "rand random drand48 lrand48 mrand48 getrandom getentropy \
+         arc4random arc4random_buf arc4random_uniform mkstemp mkdtemp tmpnam tmpfile RAND_bytes",
     ),
     (
         Chance::Identity,
-        &[
-            "getpid",
-            "getppid",
-            "gettid",
-            "pthread_self",
-            "thrd_current",
-            "getuid",
-            "geteuid",
-            "getgid",
-            "getegid",
-            "sched_getcpu",
-            "getcpu",
-            "get_nprocs",
-            "gethostname",
-            "uname",
-        ],
+        "getpid getppid gettid pthread_self thrd_current getuid geteuid getgid getegid sched_getcpu \
+         getcpu get_nprocs gethostname uname",
     ),
     (
         Chance::Outside,
-        &[
-            "read",
-            "pread",
-            "pread64",
-            "readv",
-            "preadv",
-            "fread",
-            "fread_unlocked",
-            "fgets",
-            "fgetc",
-            "getc",
-            "getchar",
-            "gets",
-            "getline",
-            "getdelim",
-            "scanf",
-            "fscanf",
-            "vscanf",
-            "vfscanf",
-            "recv",
-            "recvfrom",
-            "recvmsg",
-            "accept",
-            "accept4",
-            "poll",
-            "ppoll",
-            "select",
-            "pselect",
-            "epoll_wait",
-            "epoll_pwait",
-            "getenv",
-            "secure_getenv",
-            "stat",
-            "fstat",
-            "lstat",
-            "readdir",
-            "readlink",
-            "getcwd",
-            "sysconf",
-            "sysinfo",
-            "getaddrinfo",
-            "ioctl",
-        ],
+        "read pread pread64 readv preadv fread fread_unlocked fgets fgetc getc getchar gets getline \
+         getdelim scanf fscanf vscanf vfscanf recv recvfrom recvmsg accept accept4 poll ppoll select \
+         pselect epoll_wait epoll_pwait getenv secure_getenv stat fstat lstat readdir readlink getcwd \
+         sysconf sysinfo getaddrinfo ioctl",
     ),
 ];
 
 /// Functions of Rust and C++, by the end of their path: the last name, and one before it.
-const PATHS: [(Chance, &[(&str, &str)]); 4] = [
+const PATHS: [(Chance, &str); 4] = [
     (
         Chance::Time,
-        &[
-            ("Instant", "now"),
-            ("Instant", "elapsed"),
-            ("SystemTime", "now"),
-            ("SystemTime", "elapsed"),
-            ("steady_clock", "now"),
-            ("system_clock", "now"),
-            ("high_resolution_clock", "now"),
-        ],
+        "Instant::now Instant::elapsed SystemTime::now SystemTime::elapsed steady_clock::now \
+         system_clock::now high_resolution_clock::now",
     ),
     (
         Chance::Random,
-        &[
-            ("RandomState", "new"),
-            ("RandomState", "default"),
-            ("random_device", "operator()"),
-            ("random_device", "_M_getval"),
-            ("rand", "thread_rng"),
-            ("rand", "rng"),
-            ("rand", "random"),
-            ("rngs", "OsRng"),
-            ("OsRng", "next_u32"),
-            ("OsRng", "next_u64"),
-            ("OsRng", "fill_bytes"),
-            ("getrandom", "getrandom"),
-            ("getrandom", "fill"),
-            ("fastrand", "Rng"),
-        ],
+        "RandomState::new RandomState::default random_device::operator() random_device::_M_getval \
+         rand::thread_rng rand::rng rand::random OsRng::next_u32 OsRng::next_u64 \
+         OsRng::fill_bytes getrandom::getrandom getrandom::fill",
     ),
     (
         Chance::Identity,
-        &[
-            ("process", "id"),
-            ("thread", "current"),
-            ("this_thread", "get_id"),
-            ("thread", "available_parallelism"),
-            ("thread", "hardware_concurrency"),
-        ],
+        "process::id thread::current this_thread::get_id thread::available_parallelism \
+         thread::hardware_concurrency",
     ),
     (
         Chance::Outside,
-        &[
-            ("fs", "read"),
-            ("fs", "read_to_string"),
-            ("fs", "read_dir"),
-            ("fs", "metadata"),
-            ("Read", "read"),
-            ("Read", "read_to_end"),
-            ("Read", "read_to_string"),
-            ("Read", "read_exact"),
-            ("BufRead", "read_line"),
-            ("Stdin", "read_line"),
-            ("env", "var"),
-            ("env", "var_os"),
-            ("env", "vars"),
-            ("env", "current_dir"),
-            ("istream", "read"),
-            ("istream", "get"),
-            ("istream", "operator>>"),
-            ("istream", "_M_extract"),
-        ],
+        "fs::read fs::read_to_string fs::read_dir fs::metadata Read::read Read::read_to_end \
+         Read::read_to_string Read::read_exact BufRead::read_line Stdin::read_line env::var env::var_os \
+         env::vars env::current_dir istream::read istream::get istream::operator>> istream::_M_extract",
     ),
 ];
 
@@ -231,11 +104,6 @@ fn parts(name: &str) -> Vec<&str> {
     }
     let is_operator = |at: usize| name[..at].ends_with("operator");
     let end = name.match_indices('(').map(|(at, _)| at).find(|&at| !is_operator(at));
-    let is_hash = |part: &str| {
-        part.len() == 17
-            && part.starts_with('h')
-            && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
-    };
     let name = &name[..end.unwrap_or(name.len())];
     // An operator is one name, whatever it consists of.
     let (path, operator) = match name.find("operator") {
@@ -245,6 +113,12 @@ fn parts(name: &str) -> Vec<&str> {
     let separators = |c: char| !(c.is_alphanumeric() || c == '_' || c == '.');
     let names = path.split(separators).filter(|part| !part.is_empty() && !is_hash(part));
     names.chain(operator).collect()
+}
+
+/// What Rust puts at the end of names to tell them apart.
+fn is_hash(part: &str) -> bool {
+    let digits = part.strip_prefix('h').filter(|digits| digits.len() == 16);
+    digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// The names in a mangled name: wherever there is a length and so many characters of a name after it.
@@ -264,7 +138,9 @@ fn mangled_parts(mut text: &str) -> Vec<&str> {
             !name.is_empty() && is_plain && !refers
         };
         if let Some(name) = text.get(..length).filter(is_name) {
-            parts.push(name);
+            if !is_hash(name) {
+                parts.push(name);
+            }
             text = &text[length..];
         }
     }
@@ -284,18 +160,18 @@ fn mangled_parts(mut text: &str) -> Vec<&str> {
 pub fn chance(function: &str) -> Option<Chance> {
     let plain = PREFIXES.iter().find_map(|prefix| function.strip_prefix(prefix));
     let plain = plain.unwrap_or(function);
-    let known = FUNCTIONS.iter().find(|(_, names)| names.contains(&plain));
+    let known = FUNCTIONS.iter().find(|(_, names)| names.split(' ').any(|name| name == plain));
     if let Some((chance, _)) = known {
         return Some(*chance);
     }
     let parts = parts(function);
     let (last, before) = parts.split_last()?;
     let known = PATHS.iter().find(|(_, paths)| {
-        paths.iter().any(|(parent, name)| {
+        paths.split(' ').filter_map(|path| path.split_once("::")).any(|(parent, name)| {
             // Templates and traits come between: `basic_istream<char>::read`, `<Stdin as Read>::read`.
             let is_parent =
-                |part: &&&str| *part == parent || part.strip_prefix("basic_") == Some(*parent);
-            last == name && before.iter().rev().take(6).any(|part| is_parent(&part))
+                |part: &str| part == parent || part.strip_prefix("basic_") == Some(parent);
+            *last == name && before.iter().rev().take(6).any(|part| is_parent(part))
         })
     });
     known.map(|(chance, _)| *chance)

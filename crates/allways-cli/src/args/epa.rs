@@ -17,7 +17,7 @@ Examples:
   allways epa compare golden.trace faulty.trace --dot spread.dot
   allways epa show golden.trace                 the sanitised trace, as text
 
-A program is the source of one in C or C++, which is instrumented first, or an executable that was
+A program is the source of one in C, C++ or Rust, which is instrumented first, or an executable that was
 instrumented before. The instrumenter, allways-instrument, is a program of its own that needs LLVM. It is
 looked for where ALLWAYS_INSTRUMENT says, beside this program, and in PATH.
 

@@ -5,7 +5,7 @@ use super::opened;
 use crate::args::CheckTraceArgs;
 use crate::console::Console;
 use crate::json::object;
-use crate::text::{columns, count};
+use crate::text::{columns, next};
 use crate::{Exit, interrupt};
 use allways::grouped;
 use allways_epa::reverse::{Reversibility, formula};
@@ -21,6 +21,8 @@ struct Json {
     pseudo_deterministic: bool,
     /// Why not, each in a sentence.
     reasons: Vec<String>,
+    /// What is taken for granted, each in a sentence.
+    assumed: Vec<String>,
     /// Two accesses that can come in the other order.
     first: Option<StepJson>,
     second: Option<StepJson>,
@@ -77,6 +79,10 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
     for reason in &judged.unforeseen {
         out.push_str(&format!("\n{reason}\n"));
     }
+    if !judged.assumed.is_empty() {
+        out.push_str("\ntaken for granted, that what is read is the same in every run:\n");
+        judged.assumed.iter().for_each(|call| out.push_str(&format!("  {call}\n")));
+    }
     if let Reversibility::Possible(witness) = &judged.reversibility {
         out.push_str("\nnothing orders these two accesses to the same memory:\n");
         for at in [witness.first, witness.second] {
@@ -95,9 +101,9 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
     }
     rows.push(vec!["elapsed".to_owned(), format!("{seconds:.3} s")]);
     out.push_str(&format!("\n{}", columns(2, &rows)));
-    if judged.unforeseen.len() > 1 {
-        let calls = count(judged.unforeseen.len(), "function");
-        out.push_str(&format!("\nnext: --allow NAME  if one of the {calls} is deterministic\n"));
+    if !judged.unforeseen.is_empty() {
+        let advice = [("--allow NAME", "if what a function does is always the same here")];
+        out.push_str(&format!("\n{}", next(&advice)));
     }
     out
 }
@@ -135,6 +141,7 @@ fn json(
         trace: args.trace.display().to_string(),
         pseudo_deterministic: judged.is_pseudo_deterministic(),
         reasons: judged.reasons(trace),
+        assumed: judged.assumed.clone(),
         first,
         second,
         order,

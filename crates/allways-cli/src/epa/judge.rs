@@ -3,11 +3,12 @@
 //! Two things are asked: whether the program called a function whose result nobody can foresee (local determinism), and whether two accesses
 //! that depend on each other could come in the other order (reversibility).
 
-use super::unforeseen::unforeseen;
 use crate::args::JudgeArgs;
 use crate::text::count;
 use allways_bmc::Embedded;
 use allways_epa::campaign::place;
+use allways_epa::determinism::{Chance, Hit, hits};
+use allways_epa::format::{Record, Records};
 use allways_epa::reverse::{Options, Reversibility, Solver, Witness, check};
 use allways_epa::sanitise::{Sanitised, steps};
 use allways_epa::step::{Action, Step};
@@ -22,6 +23,8 @@ pub(super) struct Judged {
     pub reversibility: Reversibility,
     /// Calls of functions that nobody can foresee, in words.
     pub unforeseen: Vec<String>,
+    /// Calls of functions that read something from outside, in words: it is taken for granted that this is always the same.
+    pub assumed: Vec<String>,
     pub names: Vec<String>,
 }
 
@@ -116,7 +119,29 @@ pub(super) fn judge(
     let reversibility = check(&steps, &options)?;
     let names = Sanitised::new(trace).map_err(told)?.threads;
     let names = names.into_iter().map(|thread| thread.name).collect();
-    Ok(Judged { steps, reversibility, unforeseen: unforeseen(trace, args), names })
+    // What is read from outside is an input, as arguments are, unless somebody says that it is none.
+    let is_assumed = |hit: &Hit| hit.chance == Chance::Outside && !args.deny.contains(&hit.callee);
+    let (assumed, unforeseen): (Vec<Hit>, Vec<Hit>) =
+        hits(&trace.program, performed(trace)?.into_iter(), &args.deny, &args.allow)
+            .into_iter()
+            .partition(is_assumed);
+    let [assumed, unforeseen] =
+        [assumed, unforeseen].map(|hits| hits.iter().map(ToString::to_string).collect());
+    Ok(Judged { steps, reversibility, unforeseen, assumed, names })
+}
+
+/// The sites of all instructions that were performed.
+fn performed(trace: &Trace) -> Result<Vec<u32>, String> {
+    let mut sites = Vec::new();
+    for stream in &trace.streams {
+        let mut records = Records::new(&trace.program, &stream.bytes);
+        while let Some(record) = records.next().map_err(|error| error.to_string())? {
+            if let Record::Instruction { site, .. } = record {
+                sites.push(site);
+            }
+        }
+    }
+    Ok(sites)
 }
 
 fn solver(args: &JudgeArgs) -> Solver {

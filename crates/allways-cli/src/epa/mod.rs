@@ -18,7 +18,6 @@ mod record;
 mod report;
 mod show;
 mod summary;
-mod unforeseen;
 mod watch;
 
 use crate::Exit;

@@ -16,7 +16,7 @@ const NAME: &str = "allways-instrument";
 const PACKAGES: &str = "llvm-22-dev clang-22 libpolly-22-dev libzstd-dev zlib1g-dev";
 
 /// How files end that are the source of a program.
-const SOURCES: [&str; 8] = ["c", "cc", "cpp", "cxx", "c++", "C", "ll", "bc"];
+const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "rs"];
 
 /// A program that is ready to run. What was made for it is removed in the end.
 pub(super) struct Prepared {
