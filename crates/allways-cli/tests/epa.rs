@@ -219,7 +219,12 @@ fn every_outcome_is_found_and_can_be_repeated() {
         };
         benign += usize::from(expected == "benign");
         assert_eq!(columns[2], expected, "{line}");
-        assert_eq!(columns[3], if expected == "benign" { "same" } else { "deviated" }, "{line}");
+        let trace = match expected {
+            "benign" => "same",
+            "deviation" => "contained",
+            _ => "deviated",
+        };
+        assert_eq!(columns[3], trace, "{line}");
     }
     assert!((1..20).contains(&benign), "both places are hit: {faults}");
     // From its line, and from what is on it.

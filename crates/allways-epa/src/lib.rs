@@ -23,3 +23,10 @@ pub mod determinism;
 pub mod sanitise;
 pub mod step;
 pub mod trace;
+
+/// The examples of the guide, as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/src/epa.md")]
+    pub struct Guide;
+}

@@ -45,6 +45,8 @@ struct RowJson {
     kind: &'static str,
     runs: u64,
     deviated: u64,
+    /// In how many runs more deviated than the record in which the fault happened.
+    propagated: u64,
     coverage: Option<f64>,
     /// The interval of Wilson for 95 %.
     interval: (f64, f64),
@@ -59,6 +61,7 @@ struct FindingJson<'a> {
     place: String,
     outcome: &'static str,
     deviated: bool,
+    propagated: bool,
     missed: bool,
     ended: String,
     entered: Option<String>,
@@ -72,7 +75,7 @@ fn percent(share: f64) -> String {
 
 /// The table of coverage.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut rows = vec![["fault", "runs", "coverage", "95 %"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["fault", "runs", "coverage", "95 %", "propagated"].map(str::to_owned).to_vec()];
     rows[0].extend(Outcome::ALL.map(|outcome| outcome.name().to_owned()));
     rows[0].push("missed".to_owned());
     let row = |row: &Row| {
@@ -83,6 +86,7 @@ pub(super) fn table(summary: &Summary) -> String {
             grouped(row.runs()),
             share.value().map(percent).unwrap_or_default(),
             format!("{} to {}", percent(low), percent(high)),
+            row.propagation().value().map(percent).unwrap_or_default(),
         ];
         cells.extend(row.outcomes.iter().map(|count| grouped(*count)));
         cells.push(grouped(row.missed));
@@ -138,6 +142,7 @@ impl Told<'_> {
             kind: row.kind.name(),
             runs: row.runs(),
             deviated: row.coverage().hits,
+            propagated: row.propagated,
             coverage: row.coverage().value(),
             interval: row.coverage().interval(),
             outcomes: Outcome::ALL.iter().map(|o| o.name()).zip(row.outcomes).collect(),
@@ -200,6 +205,7 @@ pub(super) fn finding_json(finding: &Finding, golden: &Trace) -> Result<String, 
         place: place(&golden.program, finding.fault.site),
         outcome: finding.outcome.name(),
         deviated: finding.deviated,
+        propagated: finding.propagated,
         missed: finding.is_missed(),
         ended: finding.ended.to_string(),
         entered: entered(finding, golden),

@@ -7,7 +7,7 @@ use super::journal::Entered;
 use super::outcome::Ended;
 use super::plan::Candidates;
 use super::process::{Limits, Run, Target, run};
-use crate::compare::{NodeKind, compare};
+use crate::compare::{DeviationKind, NodeKind, compare};
 use crate::sanitise::Sanitised;
 use crate::trace::{Trace, TraceError};
 use std::path::Path;
@@ -71,6 +71,15 @@ impl Golden {
         }
         let entered =
             comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
+        let control = comparison.threads.iter().any(|thread| {
+            let kind = thread.first.as_ref().map(|first| first.kind);
+            thread.control.is_some() || kind.is_some_and(|kind| kind != DeviationKind::Value)
+        });
+        let sites = comparison.spread.nodes.iter().filter_map(|node| match node.kind {
+            NodeKind::Instruction(site) => Some((site, node.count)),
+            _ => None,
+        });
+        let sites = sites.collect();
         let reached = comparison.threads.into_iter().filter(|thread| thread.first.is_some());
         let objects = comparison
             .spread
@@ -81,6 +90,8 @@ impl Golden {
             entered,
             threads: reached.map(|thread| thread.name).collect(),
             objects: objects.map(|node| node.label).collect(),
+            sites,
+            control,
         }))
     }
 

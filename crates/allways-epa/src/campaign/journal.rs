@@ -68,6 +68,8 @@ pub struct Finding {
     pub outcome: Outcome,
     /// Whether the trace is another one than that of the golden run.
     pub deviated: bool,
+    /// Whether more of it is another one than the record in which the fault happened.
+    pub propagated: bool,
     /// How the process ended.
     pub ended: Ended,
     /// Where the traces differ first.
@@ -86,9 +88,13 @@ impl Finding {
 
     /// Its line, without the newline.
     pub fn line(&self) -> String {
-        let Finding { number, fault, outcome, deviated, ended, entered, threads, objects } = self;
-        let outcome = outcome.name();
-        let trace = if *deviated { "deviated" } else { "same" };
+        let Finding { number, fault, ended, entered, threads, objects, .. } = self;
+        let outcome = self.outcome.name();
+        let trace = match (self.deviated, self.propagated) {
+            (false, _) => "same",
+            (true, false) => "contained",
+            (true, true) => "deviated",
+        };
         let entered = match entered {
             Some(Entered { thread, site: Some(site) }) => format!("{thread}@{site}"),
             Some(Entered { thread, site: None }) => thread.clone(),
@@ -115,15 +121,18 @@ impl Finding {
                 Some(Entered { thread: thread.to_owned(), site: Some(site.parse().ok()?) })
             }
         };
+        let (deviated, propagated) = match trace {
+            "same" => (false, false),
+            "contained" => (true, false),
+            "deviated" => (true, true),
+            _ => return None,
+        };
         Some(Finding {
             number: number.parse().ok()?,
             fault: fault.parse().ok()?,
             outcome: outcome.parse().ok()?,
-            deviated: match trace {
-                "deviated" => true,
-                "same" => false,
-                _ => return None,
-            },
+            deviated,
+            propagated,
             ended: ended.parse().ok()?,
             entered,
             threads: names(threads),
@@ -277,6 +286,7 @@ mod tests {
         whole.objects = Vec::new();
         assert_eq!(Finding::parse(&whole.line()), Some(whole.clone()));
         whole.entered = None;
+        whole.propagated = false;
         assert_eq!(Finding::parse(&whole.line()), Some(whole.clone()));
         for end in 0..whole.line().len() - 2 {
             assert_eq!(Finding::parse(&whole.line()[..end]), None, "{end}");

@@ -53,6 +53,23 @@ pub struct Difference {
     pub threads: Vec<String>,
     /// Which objects have other values.
     pub objects: Vec<String>,
+    /// Which instructions differ, by their sites, and how often.
+    pub sites: Vec<(u32, u64)>,
+    /// Whether a thread does something else, or less, or more: not just the same with other values.
+    pub control: bool,
+}
+
+impl Difference {
+    /// Whether anything else differs than the one record in which the fault happened. If the trace cannot be read, it
+    /// has to be assumed.
+    pub fn is_propagated(&self, fault: &Fault) -> bool {
+        let is_own = |thread: &String| *thread == fault.thread;
+        let is_once = |(site, count): &(u32, u64)| *site == fault.site && *count <= 1;
+        self.control
+            || self.entered.is_none()
+            || !self.threads.iter().all(is_own)
+            || !self.sites.iter().all(is_once)
+    }
 }
 
 /// The faults of a campaign: so many of each kind.
@@ -184,6 +201,7 @@ mod tests {
             fault: "bitflip thread=T_0_1 site=1 occurrence=0 detail=5".parse().unwrap(),
             outcome: outcome.parse().unwrap(),
             deviated,
+            propagated: deviated,
             ended: Ended::Exited(0),
             entered: Some(Entered { thread: "T_0_1".into(), site: Some(1) }),
             threads: vec!["T_0".into(), "T_0_1".into()],
@@ -206,6 +224,25 @@ mod tests {
         let candidates = Candidates::new(&program, streams.iter().map(Vec::as_slice)).unwrap();
         let kinds = [FaultKind::BitFlip, FaultKind::FileSize, FaultKind::WrongBranch];
         plan(&candidates, &program, &kinds, 1, runs)
+    }
+
+    #[test]
+    fn what_differs_only_where_the_fault_was_is_contained() {
+        let fault = finding(0, "benign", false).fault;
+        let entered = Some(Entered { thread: "T_0_1".into(), site: Some(1) });
+        let threads = vec!["T_0_1".to_owned()];
+        let own = Difference { entered, threads, sites: vec![(1, 1)], ..Difference::default() };
+        assert!(!own.is_propagated(&fault));
+        let threads = vec!["T_0_1".to_owned(), "T_0".to_owned()];
+        for further in [
+            Difference { sites: vec![(1, 2)], ..own.clone() },
+            Difference { sites: vec![(1, 1), (5, 1)], ..own.clone() },
+            Difference { threads, ..own.clone() },
+            Difference { control: true, ..own.clone() },
+            Difference { entered: None, ..own.clone() },
+        ] {
+            assert!(further.is_propagated(&fault), "{further:?}");
+        }
     }
 
     #[test]

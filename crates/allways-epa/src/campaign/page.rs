@@ -92,14 +92,15 @@ pub fn page(journal: &Journal, program: &Program, repeat: &str, arguments: &str)
 fn coverage(page: &mut String, summary: &Summary) {
     page.push_str(
         "<h2>Coverage</h2>\n<p>The share of runs whose trace deviates from the golden one, by what came of \
-         them. The line is the interval in which the true share lies with a probability of 95 %.</p>\n<p class=\"legend\">",
+         them. The line is the interval in which the true share lies with a probability of 95 %. Propagated are runs in which more \
+         deviates than the record in which the fault happened.</p>\n<p class=\"legend\">",
     );
     for outcome in Outcome::ALL {
         let _ =
             write!(page, "<span><i class=\"{}\"></i>{}</span>", outcome.name(), outcome.title());
     }
     page.push_str(
-        "</p>\n<table>\n<tr><th>fault<th class=\"number\">runs<th class=\"number\">coverage<th>",
+        "</p>\n<table>\n<tr><th>fault<th class=\"number\">runs<th class=\"number\">coverage<th class=\"number\">propagated<th>",
     );
     for outcome in Outcome::ALL {
         let _ = write!(page, "<th class=\"number\">{}", outcome.title());
@@ -110,12 +111,13 @@ fn coverage(page: &mut String, summary: &Summary) {
         let (low, high) = share.interval();
         let _ = write!(
             page,
-            "<tr><td>{}<td class=\"number\">{}<td class=\"number\">{}<br><span class=\"faint\">{} – {}</span><td class=\"wide\">{}",
+            "<tr><td>{}<td class=\"number\">{}<td class=\"number\">{}<br><span class=\"faint\">{} – {}</span><td class=\"number\">{}<td class=\"wide\">{}",
             row.kind.name(),
             row.runs(),
             percent(share.value().unwrap_or_default()),
             percent(low),
             percent(high),
+            percent(row.propagation().value().unwrap_or_default()),
             bar(row),
         );
         for count in row.outcomes {

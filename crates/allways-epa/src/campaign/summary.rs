@@ -15,6 +15,8 @@ pub struct Row {
     pub outcomes: [u64; 5],
     /// How many of them, in the same order, whose trace deviated.
     pub deviated: [u64; 5],
+    /// How many of them, in which more deviated than the record in which the fault happened.
+    pub propagated: u64,
     /// How many failed without a trace of it.
     pub missed: u64,
 }
@@ -28,6 +30,11 @@ impl Row {
     /// The coverage: in how many runs the trace deviated.
     pub fn coverage(&self) -> Share {
         Share { hits: self.deviated.iter().sum(), of: self.runs() }
+    }
+
+    /// In how many runs more deviated than the record in which the fault happened.
+    pub fn propagation(&self) -> Share {
+        Share { hits: self.propagated, of: self.runs() }
     }
 }
 
@@ -80,7 +87,8 @@ impl Summary {
                 })
             };
             let missed = of_kind().filter(|finding| finding.is_missed()).count() as u64;
-            Row { kind, outcomes: count(false), deviated: count(true), missed }
+            let propagated = of_kind().filter(|finding| finding.propagated).count() as u64;
+            Row { kind, outcomes: count(false), deviated: count(true), propagated, missed }
         };
         let mut entered: BTreeMap<String, u64> = BTreeMap::new();
         let mut reached: BTreeMap<String, u64> = BTreeMap::new();
@@ -144,6 +152,7 @@ mod tests {
         let [row] = &summary.rows[..] else { panic!("{summary:?}") };
         assert_eq!((row.outcomes, row.deviated), ([1, 1, 1, 2, 0], [0, 1, 1, 1, 0]));
         assert_eq!(row.coverage(), Share { hits: 3, of: 5 });
+        assert_eq!(row.propagation(), Share { hits: 3, of: 5 });
         assert_eq!((summary.missed(), summary.runs()), (1, 5));
         assert_eq!(summary.entered, [("main.c:3 (main)".to_owned(), 3)]);
         assert_eq!(summary.threads, [(2, 3)].into());

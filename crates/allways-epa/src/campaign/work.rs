@@ -40,12 +40,23 @@ impl Work<'_> {
         let difference = (self.judge)(&run.trace());
         let outcome = Outcome::new(&self.golden, &run.seen, difference.is_some());
         let deviated = difference.is_some();
-        let Difference { mut entered, threads, objects } = difference.unwrap_or_default();
+        let propagated = difference.as_ref().is_some_and(|found| found.is_propagated(fault));
+        let Difference { mut entered, threads, objects, .. } = difference.unwrap_or_default();
         if let Some(entered) = entered.as_mut().filter(|entered| entered.thread == fault.thread) {
             entered.site.get_or_insert(fault.site);
         }
         let (fault, ended) = (fault.clone(), run.seen.ended);
-        Ok(Some(Finding { number, fault, outcome, deviated, ended, entered, threads, objects }))
+        Ok(Some(Finding {
+            number,
+            fault,
+            outcome,
+            deviated,
+            propagated,
+            ended,
+            entered,
+            threads,
+            objects,
+        }))
     }
 
     /// Tries all these faults. What is found is written, and `done` is told.
