@@ -70,8 +70,16 @@ fn program() -> Program {
     Program { name: "sum.c".into(), sites, globals }
 }
 
+/// How a trace ends, and whether there is a fault in it.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Golden,
+    Faulty,
+    CutOff,
+}
+
 /// Writes a trace as a program does: memory is where `base` says, so much was asked of `malloc`, and this is the sum.
-fn traced(path: &Path, base: u64, bytes: u64, sum: u64, threads: u64, whole: bool) {
+fn traced(path: &Path, base: u64, bytes: u64, sum: u64, threads: u64, end: End) {
     fs::create_dir_all(path).unwrap();
     fs::write(path.join(PROGRAM_FILE), program().to_bytes()).unwrap();
     fs::write(path.join(ADDRESSES_FILE), base.to_le_bytes()).unwrap();
@@ -82,6 +90,9 @@ fn traced(path: &Path, base: u64, bytes: u64, sum: u64, threads: u64, whole: boo
     };
     put(&mut stream, 0, &[1]);
     Event::Allocate { stamp: 2, address: base + 0x1000, bytes }.put(&mut stream);
+    if end != End::Golden {
+        Event::Injected.put(&mut stream);
+    }
     put(&mut stream, 4, &[base + 0x1000, bytes]);
     put(&mut stream, 1, &[sum, 1, 2]);
     put(&mut stream, 2, &[1]);
@@ -94,7 +105,7 @@ fn traced(path: &Path, base: u64, bytes: u64, sum: u64, threads: u64, whole: boo
         Event::End { stamp: 30 + thread }.put(&mut own);
         fs::write(path.join(stream_name(thread)), own).unwrap();
     }
-    if whole {
+    if end != End::CutOff {
         put(&mut stream, 3, &[sum, base]);
         put(&mut stream, 5, &[0]);
         Event::End { stamp: 100 }.put(&mut stream);
@@ -112,7 +123,8 @@ case "$ALLWAYS_FAULT" in
     "wrongbranch"*) trace=cut-off; says=3; end="kill -SEGV $$" ;;
     "mallsize"*) trace=less-memory; says=3 ;;
     "invalptr"*) trace=cut-off; says=; end="exec sleep 1000" ;;
-    "callcorr"*) trace=$golden; says="wrong" ;;
+    "callcorr"*) trace=benign; says="wrong" ;;
+    "bitflip"*) trace=benign; says=3 ;;
     *) trace=$golden; says=3 ;;
 esac
 [ -n "$ALLWAYS_TRACE" ] && cp "$here/$trace/"* "$ALLWAYS_TRACE/"
@@ -123,11 +135,12 @@ $end
 /// A fake instrumented program in a directory of its own.
 fn fake(name: &str) -> PathBuf {
     let path = directory(name);
-    traced(&path.join("golden-0"), 0x5000, 8, 3, 1, true);
-    traced(&path.join("golden-1"), 0x7f00_0000, 8, 3, 1, true);
-    traced(&path.join("wrong-sum"), 0x6000, 8, 7, 1, true);
-    traced(&path.join("less-memory"), 0x6000, 5, 3, 1, true);
-    traced(&path.join("cut-off"), 0x6000, 8, 3, 1, false);
+    traced(&path.join("golden-0"), 0x5000, 8, 3, 1, End::Golden);
+    traced(&path.join("golden-1"), 0x7f00_0000, 8, 3, 1, End::Golden);
+    traced(&path.join("benign"), 0x6000, 8, 3, 1, End::Faulty);
+    traced(&path.join("wrong-sum"), 0x6000, 8, 7, 1, End::Faulty);
+    traced(&path.join("less-memory"), 0x6000, 5, 3, 1, End::Faulty);
+    traced(&path.join("cut-off"), 0x6000, 8, 3, 1, End::CutOff);
     executable(&path.join("sum"), SCRIPT);
     path
 }
@@ -227,6 +240,7 @@ fn every_outcome_is_found_and_can_be_repeated() {
         assert_eq!(columns[3], trace, "{line}");
     }
     assert!((1..20).contains(&benign), "both places are hit: {faults}");
+    assert!(!text.contains("did not happen"), "{text}");
     // From its line, and from what is on it.
     let at = faults.lines().position(|line| line.contains("\tcrash\t")).unwrap();
     let fault = faults.lines().nth(at).unwrap().split('\t').nth(1).unwrap();
@@ -260,6 +274,19 @@ fn what_the_trace_does_not_show_is_missed_and_what_does_not_end_hangs() {
     assert_eq!(code, 0);
     let page = fs::read_to_string(here.join("page.html")).unwrap();
     assert!(page.contains("2 runs failed without any deviation"), "{page}");
+}
+
+#[test]
+fn faults_that_do_not_happen_are_counted() {
+    let here = fake("idle");
+    executable(&here.join("sum"), &SCRIPT.replace("trace=benign", "trace=$golden"));
+    let inject = ["epa", "inject", "sum", "--faults", "callcorr", "--runs", "3", "--json"];
+    let (code, text, err) = allways(&here, &inject);
+    assert_eq!(code, 1, "{err}");
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["faults"][0]["not_injected"], 3, "{text}");
+    let faults = fs::read_to_string(here.join("campaign/faults.txt")).unwrap();
+    assert_eq!(faults.matches("\tnot-injected\t").count(), 3, "{faults}");
 }
 
 #[test]
@@ -311,7 +338,7 @@ fn a_campaign_goes_on_only_if_it_is_the_same() {
 fn a_race_is_shown_and_refused() {
     let here = fake("race");
     for golden in ["golden-0", "golden-1"] {
-        traced(&here.join(golden), 0x5000, 8, 3, 3, true);
+        traced(&here.join(golden), 0x5000, 8, 3, 3, End::Golden);
     }
     assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
     let (code, text, err) = allways(&here, &["epa", "check", "golden.trace"]);
@@ -373,8 +400,8 @@ fn two_runs_without_a_fault_must_be_the_same() {
     let inject = ["epa", "inject", "sum", "--faults", "bitflip", "--runs", "2"];
     let (code, _, err) = allways(&here, &inject);
     assert_eq!((code, err.contains("do not print the same")), (2, true), "{err}");
-    traced(&here.join("golden-0"), 0x5000, 8, 3, 1, true);
-    traced(&here.join("golden-1"), 0x5000, 9, 3, 1, true);
+    traced(&here.join("golden-0"), 0x5000, 8, 3, 1, End::Golden);
+    traced(&here.join("golden-1"), 0x5000, 9, 3, 1, End::Golden);
     executable(
         &here.join("sum"),
         &script.replace("$$ % 2", "$(wc -l < n) % 2").replace("golden=", "touch n; golden="),

@@ -145,8 +145,8 @@ fn once_more(
             (trace, again.time)
         }
     };
-    let difference = golden.difference(&trace).map_err(|error| error.to_string())?;
-    match difference {
+    let judgement = golden.judgement(&trace).map_err(|error| error.to_string())?;
+    match judgement.difference {
         Some(difference) if !args.unchecked => {
             let at = difference.entered.map(|entered| match entered.site {
                 Some(site) => format!(", first at {}", place(&golden.trace.program, site)),

@@ -51,6 +51,8 @@ struct RowJson {
     /// The interval of Wilson for 95 %.
     interval: (f64, f64),
     outcomes: BTreeMap<&'static str, u64>,
+    /// In how many runs the fault did not happen at all.
+    not_injected: u64,
     missed: u64,
 }
 
@@ -60,6 +62,7 @@ struct FindingJson<'a> {
     fault: String,
     place: String,
     outcome: &'static str,
+    injected: bool,
     deviated: bool,
     propagated: bool,
     missed: bool,
@@ -75,7 +78,8 @@ fn percent(share: f64) -> String {
 
 /// The table of coverage.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut rows = vec![["fault", "runs", "coverage", "95 %", "propagated"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["fault", "runs", "coverage", "95 %", "propagated"].map(str::to_owned).to_vec()];
     rows[0].extend(Outcome::ALL.map(|outcome| outcome.name().to_owned()));
     rows[0].push("missed".to_owned());
     let row = |row: &Row| {
@@ -108,6 +112,12 @@ impl Told<'_> {
         for kind in self.idle {
             let name = kind.name();
             out.push_str(&format!("\n{name} applies nowhere: the golden run has no such record\n"));
+        }
+        if summary.idle() > 0 {
+            let idle = grouped(summary.idle());
+            out.push_str(&format!(
+                "\nin {idle} of the runs the fault did not happen: they say nothing\n"
+            ));
         }
         match summary.missed() {
             0 => {}
@@ -146,6 +156,7 @@ impl Told<'_> {
             coverage: row.coverage().value(),
             interval: row.coverage().interval(),
             outcomes: Outcome::ALL.iter().map(|o| o.name()).zip(row.outcomes).collect(),
+            not_injected: row.idle,
             missed: row.missed,
         };
         object(&Json {
@@ -175,6 +186,7 @@ fn entered(finding: &Finding, golden: &Trace) -> Option<String> {
 /// What came of one fault, and whether that is what came of it before.
 pub(super) fn finding_text(finding: &Finding, before: Option<&Finding>, golden: &Trace) -> String {
     let trace = match entered(finding, golden) {
+        _ if !finding.injected => "the same: the fault did not happen".to_owned(),
         _ if !finding.deviated => "the same".to_owned(),
         Some(place) => format!("deviates, first at {place}"),
         None => "deviates: it cannot be read".to_owned(),
@@ -204,6 +216,7 @@ pub(super) fn finding_json(finding: &Finding, golden: &Trace) -> Result<String, 
         fault: finding.fault.to_string(),
         place: place(&golden.program, finding.fault.site),
         outcome: finding.outcome.name(),
+        injected: finding.injected,
         deviated: finding.deviated,
         propagated: finding.propagated,
         missed: finding.is_missed(),

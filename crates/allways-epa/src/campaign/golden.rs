@@ -2,11 +2,11 @@
 //!
 //! Everything that a campaign asks of traces is asked here. The golden trace is sanitised once, and compared with by all threads.
 
-use super::Difference;
 use super::journal::Entered;
 use super::outcome::Ended;
 use super::plan::Candidates;
 use super::process::{Limits, Run, Target, run};
+use super::{Difference, Judgement};
 use crate::compare::{DeviationKind, NodeKind, compare};
 use crate::sanitise::Sanitised;
 use crate::trace::{Trace, TraceError};
@@ -60,14 +60,17 @@ impl Golden {
         Candidates::new(&self.trace.program, streams).map_err(|error| error.to_string())
     }
 
-    /// How another trace differs; `None` if it does not.
-    pub fn difference(&self, trace: &Trace) -> Result<Option<Difference>, TraceError> {
-        if trace.fingerprint() != self.trace.fingerprint() {
-            return Ok(Some(Difference::default()));
-        }
-        let comparison = compare(&self.sanitised, &Sanitised::new(trace)?);
+    /// What another trace says.
+    pub fn judgement(&self, trace: &Trace) -> Result<Judgement, TraceError> {
+        let sanitised = Sanitised::new(trace)?;
+        let (injected, difference) = (sanitised.injected.is_some(), self.difference(&sanitised));
+        Ok(Judgement { injected, difference })
+    }
+
+    fn difference(&self, sanitised: &Sanitised) -> Option<Difference> {
+        let comparison = compare(&self.sanitised, sanitised);
         if comparison.is_same {
-            return Ok(None);
+            return None;
         }
         let entered =
             comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
@@ -86,18 +89,19 @@ impl Golden {
             .nodes
             .into_iter()
             .filter(|node| matches!(node.kind, NodeKind::Object(_)));
-        Ok(Some(Difference {
+        Some(Difference {
             entered,
             threads: reached.map(|thread| thread.name).collect(),
             objects: objects.map(|node| node.label).collect(),
             sites,
             control,
-        }))
+        })
     }
 
-    /// How the trace in a directory differs. One that cannot be read differs: a run without a fault leaves one that can.
-    pub fn judge(&self, directory: &Path) -> Option<Difference> {
-        let judged = Trace::gather(directory).and_then(|trace| self.difference(&trace));
-        judged.unwrap_or_else(|_| Some(Difference::default()))
+    /// What the trace in a directory says. One that cannot be read differs: a run without a fault leaves one that can.
+    pub fn judge(&self, directory: &Path) -> Judgement {
+        let judged = Trace::gather(directory).and_then(|trace| self.judgement(&trace));
+        let unread = || Judgement { injected: true, difference: Some(Difference::default()) };
+        judged.unwrap_or_else(|_| unread())
     }
 }

@@ -70,6 +70,8 @@ pub struct Finding {
     pub deviated: bool,
     /// Whether more of it is another one than the record in which the fault happened.
     pub propagated: bool,
+    /// Whether the fault happened at all.
+    pub injected: bool,
     /// How the process ended.
     pub ended: Ended,
     /// Where the traces differ first.
@@ -91,6 +93,7 @@ impl Finding {
         let Finding { number, fault, ended, entered, threads, objects, .. } = self;
         let outcome = self.outcome.name();
         let trace = match (self.deviated, self.propagated) {
+            (false, _) if !self.injected => "not-injected",
             (false, _) => "same",
             (true, false) => "contained",
             (true, true) => "deviated",
@@ -122,7 +125,7 @@ impl Finding {
             }
         };
         let (deviated, propagated) = match trace {
-            "same" => (false, false),
+            "same" | "not-injected" => (false, false),
             "contained" => (true, false),
             "deviated" => (true, true),
             _ => return None,
@@ -133,6 +136,7 @@ impl Finding {
             outcome: outcome.parse().ok()?,
             deviated,
             propagated,
+            injected: trace != "not-injected",
             ended: ended.parse().ok()?,
             entered,
             threads: names(threads),
@@ -280,6 +284,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_as_they_are_written() {
+        let idle = Finding { injected: false, ..finding(3, "benign", false) };
+        assert_eq!(Finding::parse(&idle.line()), Some(idle));
         let mut whole = finding(3, "crash", true);
         assert_eq!(Finding::parse(&whole.line()), Some(whole.clone()));
         whole.entered = Some(Entered { thread: "T_0".into(), site: None });

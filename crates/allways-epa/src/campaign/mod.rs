@@ -44,6 +44,15 @@ use allways_epa_format::{Fault, FaultKind, Program};
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 
+/// What a trace of a run with a fault says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Judgement {
+    /// Whether the fault happened. If it did not, the run says nothing about it.
+    pub injected: bool,
+    /// How the trace differs from the golden one; `None` if it does not.
+    pub difference: Option<Difference>,
+}
+
 /// How a trace differs from the golden one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Difference {
@@ -202,6 +211,7 @@ mod tests {
             outcome: outcome.parse().unwrap(),
             deviated,
             propagated: deviated,
+            injected: true,
             ended: Ended::Exited(0),
             entered: Some(Entered { thread: "T_0_1".into(), site: Some(1) }),
             threads: vec!["T_0".into(), "T_0_1".into()],
@@ -268,7 +278,10 @@ mod tests {
             Target { executable: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] };
         let stop = AtomicBool::new(false);
         let run = run(&target, None, &Limits::GOLDEN, &stop).unwrap().unwrap();
-        let judge = |trace: &Path| trace.join("t").exists().then(Difference::default);
+        let judge = |trace: &Path| Judgement {
+            injected: true,
+            difference: trace.join("t").exists().then(Difference::default),
+        };
         let work = |threads| Work {
             target: &target,
             golden: run.seen,

@@ -127,6 +127,13 @@ fn coverage(page: &mut String, summary: &Summary) {
         let _ = writeln!(page, "<td class=\"{class}\">{}", row.missed);
     }
     page.push_str("</table>\n");
+    if summary.idle() > 0 {
+        let idle = summary.idle();
+        let _ = writeln!(
+            page,
+            "<p class=\"wrong\">In {idle} of the runs the fault did not happen: they count, but say nothing.</p>"
+        );
+    }
 }
 
 /// A bar of the deviating runs, split by outcome, with the interval.

@@ -17,6 +17,8 @@ pub struct Row {
     pub deviated: [u64; 5],
     /// How many of them, in which more deviated than the record in which the fault happened.
     pub propagated: u64,
+    /// How many of them, in which the fault did not happen at all: there should be none.
+    pub idle: u64,
     /// How many failed without a trace of it.
     pub missed: u64,
 }
@@ -87,8 +89,9 @@ impl Summary {
                 })
             };
             let missed = of_kind().filter(|finding| finding.is_missed()).count() as u64;
+            let idle = of_kind().filter(|finding| !finding.injected).count() as u64;
             let propagated = of_kind().filter(|finding| finding.propagated).count() as u64;
-            Row { kind, outcomes: count(false), deviated: count(true), propagated, missed }
+            Row { kind, outcomes: count(false), deviated: count(true), propagated, idle, missed }
         };
         let mut entered: BTreeMap<String, u64> = BTreeMap::new();
         let mut reached: BTreeMap<String, u64> = BTreeMap::new();
@@ -127,6 +130,11 @@ impl Summary {
         self.rows.iter().map(|row| row.missed).sum()
     }
 
+    /// In how many runs the fault did not happen at all: there should be none.
+    pub fn idle(&self) -> u64 {
+        self.rows.iter().map(|row| row.idle).sum()
+    }
+
     /// How many runs there were.
     pub fn runs(&self) -> u64 {
         self.rows.iter().map(Row::runs).sum()
@@ -146,14 +154,15 @@ mod tests {
             finding(2, "crash", true),
             finding(3, "crash", false),
             finding(4, "sdc", true),
+            Finding { injected: false, ..finding(5, "benign", false) },
         ];
         let findings: Vec<(usize, Finding)> = all.into_iter().enumerate().collect();
         let summary = Summary::new(&program(), &findings);
         let [row] = &summary.rows[..] else { panic!("{summary:?}") };
-        assert_eq!((row.outcomes, row.deviated), ([1, 1, 1, 2, 0], [0, 1, 1, 1, 0]));
-        assert_eq!(row.coverage(), Share { hits: 3, of: 5 });
-        assert_eq!(row.propagation(), Share { hits: 3, of: 5 });
-        assert_eq!((summary.missed(), summary.runs()), (1, 5));
+        assert_eq!((row.outcomes, row.deviated), ([2, 1, 1, 2, 0], [0, 1, 1, 1, 0]));
+        assert_eq!(row.coverage(), Share { hits: 3, of: 6 });
+        assert_eq!(row.propagation(), Share { hits: 3, of: 6 });
+        assert_eq!((summary.missed(), summary.idle(), summary.runs()), (1, 1, 6));
         assert_eq!(summary.entered, [("main.c:3 (main)".to_owned(), 3)]);
         assert_eq!(summary.threads, [(2, 3)].into());
         assert_eq!(summary.reached[0].1, 3);

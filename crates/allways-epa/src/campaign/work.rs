@@ -6,14 +6,14 @@
 use super::journal::{Finding, Writer};
 use super::outcome::Outcome;
 use super::process::{Limits, Target, run};
-use super::{Difference, Seen};
+use super::{Difference, Judgement, Seen};
 use allways_epa_format::Fault;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Says how the trace in a directory differs from that of the golden run; `None` if it does not.
-pub type Judge<'a> = &'a (dyn Fn(&Path) -> Option<Difference> + Sync);
+/// Says what the trace in a directory says, compared with that of the golden run.
+pub type Judge<'a> = &'a (dyn Fn(&Path) -> Judgement + Sync);
 
 /// What all runs of a campaign have in common.
 pub struct Work<'a> {
@@ -37,7 +37,7 @@ impl Work<'_> {
         let Some(run) = run(self.target, Some(fault), &self.limits, self.stop)? else {
             return Ok(None);
         };
-        let difference = (self.judge)(&run.trace());
+        let Judgement { injected, difference } = (self.judge)(&run.trace());
         let outcome = Outcome::new(&self.golden, &run.seen, difference.is_some());
         let deviated = difference.is_some();
         let propagated = difference.as_ref().is_some_and(|found| found.is_propagated(fault));
@@ -52,6 +52,7 @@ impl Work<'_> {
             outcome,
             deviated,
             propagated,
+            injected: injected || deviated,
             ended,
             entered,
             threads,
