@@ -473,7 +473,7 @@ fn sources_are_instrumented_first() {
     fs::write(here.join("sum.c"), "int main() { return 0; }").unwrap();
     fs::write(here.join("bad.c"), "int main( {").unwrap();
     let script = "#!/bin/sh\n\
-        [ \"$1\" = bad.c ] && { echo 'allways-instrument: bad.c does not compile: expected a parameter' >&2; exit 2; }\n\
+        [ \"$1\" = bad.c ] && { printf 'allways-instrument: compiling bad.c failed:\\nbad.c:1:11: error: expected a parameter\\n  1 | int\\nbad.c:1:12: error: more\\n' >&2; exit 2; }\n\
         [ \"$1\" = lib.c ] && { echo 'error while loading shared libraries: libLLVM.so' >&2; exit 127; }\n\
         echo \"$@\" > flags\nhere=$(dirname \"$0\")\n\
         printf '#!/bin/sh\\nexec %s/../sum \"$@\"\\n' \"$here\" > \"$3\"; chmod +x \"$3\"\n";
@@ -494,7 +494,7 @@ fn sources_are_instrumented_first() {
     let (code, _, err) = by(&["epa", "record", "bad.c"], "PATH", &path);
     assert_eq!(
         (code, err.as_str()),
-        (2, "allways: bad.c does not compile: expected a parameter\n")
+        (2, "allways: compiling bad.c failed: bad.c:1:11: error: expected a parameter\n")
     );
     fs::write(here.join("lib.c"), "").unwrap();
     let (code, _, err) = by(&["epa", "record", "lib.c"], "PATH", &path);

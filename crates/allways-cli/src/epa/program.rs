@@ -69,7 +69,7 @@ pub(super) fn prepare(args: &ProgramArgs, ours: &Path) -> Result<Prepared, Strin
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if !output.status.success() {
         return Err(match said.strip_prefix(NAME).and_then(|said| said.strip_prefix(": ")) {
-            Some(sentence) => sentence.to_owned(),
+            Some(sentence) => first(sentence),
             // Whatever this is, it is not the instrumenter who speaks: LLVM may be missing.
             None => {
                 let said = if said.is_empty() { output.status.to_string() } else { said };
@@ -83,6 +83,16 @@ pub(super) fn prepare(args: &ProgramArgs, ours: &Path) -> Result<Prepared, Strin
         return Err(format!("{} made no executable of {name}", instrumenter.display()));
     }
     Ok(prepared)
+}
+
+/// What a compiler says takes many lines: what it was about, and the first error.
+fn first(said: &str) -> String {
+    let mut lines = said.lines();
+    let about = lines.next().unwrap_or_default().trim();
+    match lines.find(|line| line.contains("error")) {
+        Some(error) => format!("{} {}", about, error.trim()),
+        None => said.to_owned(),
+    }
 }
 
 /// Where the instrumenter is.

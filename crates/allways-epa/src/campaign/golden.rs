@@ -76,7 +76,9 @@ impl Golden {
             comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
         let control = comparison.threads.iter().any(|thread| {
             let kind = thread.first.as_ref().map(|first| first.kind);
-            thread.control.is_some() || kind.is_some_and(|kind| kind != DeviationKind::Value)
+            thread.control.is_some()
+                || thread.golden != thread.faulty
+                || kind.is_some_and(|kind| kind != DeviationKind::Value)
         });
         let sites = comparison.spread.nodes.iter().filter_map(|node| match node.kind {
             NodeKind::Instruction(site) => Some((site, node.count)),

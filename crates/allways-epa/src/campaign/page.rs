@@ -24,7 +24,7 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.wide { width: 40%; }
+td.wide { width: 40%; min-width: 14rem; }
 code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .faint { color: var(--faint); }
 .wrong { color: var(--crash); font-weight: bold; }
@@ -103,7 +103,8 @@ fn coverage(page: &mut String, summary: &Summary) {
         "</p>\n<table>\n<tr><th>fault<th class=\"number\">runs<th class=\"number\">coverage<th class=\"number\">propagated<th>",
     );
     for outcome in Outcome::ALL {
-        let _ = write!(page, "<th class=\"number\">{}", outcome.title());
+        let (name, title) = (outcome.name(), outcome.title());
+        let _ = write!(page, "<th class=\"number\" title=\"{title}\">{name}");
     }
     page.push_str("<th class=\"number\">missed\n");
     for row in &summary.rows {

@@ -91,7 +91,7 @@ impl<'a> Tracker<'a> {
                 if let Some(created) = self.threads[thread as usize].created {
                     self.threads[created as usize].handle = Some(handle);
                     let known = self.handles.entry(handle).or_default();
-                    known.retain(|known| !self.threads[*known as usize].joined);
+                    
                     known.push(created);
                 }
             }
