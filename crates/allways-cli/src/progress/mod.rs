@@ -9,6 +9,7 @@ use crate::console::Width;
 use allways::Options;
 pub(crate) use bar::Bar;
 use meter::Meter;
+#[cfg(feature = "epa")]
 pub(crate) use meter::Reading;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
