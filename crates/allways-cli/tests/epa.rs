@@ -122,7 +122,7 @@ case "$ALLWAYS_FAULT" in
     "bitflip"*"site=1 "*) trace=wrong-sum; says=7 ;;
     "wrongbranch"*) trace=cut-off; says=3; end="kill -SEGV $$" ;;
     "mallsize"*) trace=less-memory; says=3 ;;
-    "invalptr"*) trace=cut-off; says=; end="exec sleep 1000" ;;
+    "invalptr"*) trace=cut-off; says=; end="exec sleep 60" ;;
     "callcorr"*) trace=benign; says="wrong" ;;
     "bitflip"*) trace=benign; says=3 ;;
     *) trace=$golden; says=3 ;;

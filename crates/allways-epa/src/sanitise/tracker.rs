@@ -91,7 +91,7 @@ impl<'a> Tracker<'a> {
                 if let Some(created) = self.threads[thread as usize].created {
                     self.threads[created as usize].handle = Some(handle);
                     let known = self.handles.entry(handle).or_default();
-                    
+                    known.retain(|known| !self.threads[*known as usize].joined);
                     known.push(created);
                 }
             }
@@ -193,7 +193,7 @@ impl<'a> Tracker<'a> {
         if !(LOWEST..HIGHEST).contains(&address) {
             return Ok(Value::Number(address));
         }
-        if let Some(known) = self.thread_with(thread, address) {
+        if let Some(known) = self.thread_with(address) {
             return Ok(Value::Thread(known));
         }
         match self.memory.find(address) {
@@ -209,7 +209,7 @@ impl<'a> Tracker<'a> {
         if !(LOWEST..HIGHEST).contains(&word) {
             return Ok(Value::Number(word));
         }
-        if let Some(known) = self.thread_with(thread, word) {
+        if let Some(known) = self.thread_with(word) {
             return Ok(Value::Thread(known));
         }
         if let Some((object, offset)) = self.memory.find(word) {
@@ -250,15 +250,11 @@ impl<'a> Tracker<'a> {
         self.threads[thread as usize].scopes.argument(raw, value);
     }
 
-    /// The thread that the program knows by this number. A thread's own number is its own, also while another is being
-    /// created that will get it next.
+    /// The thread that the program knows by this number.
     #[inline]
-    fn thread_with(&self, thread: u32, handle: u64) -> Option<u32> {
+    fn thread_with(&self, handle: u64) -> Option<u32> {
         if self.handles.is_empty() {
             return None;
-        }
-        if self.threads[thread as usize].handle == Some(handle) {
-            return Some(thread);
         }
         self.handles.get(&handle)?.first().copied()
     }
