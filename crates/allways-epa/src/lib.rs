@@ -18,8 +18,8 @@ pub use allways_epa_format as format;
 
 pub mod campaign;
 pub mod compare;
-pub mod reverse;
 pub mod determinism;
+pub mod reverse;
 pub mod sanitise;
 pub mod step;
 pub mod trace;
