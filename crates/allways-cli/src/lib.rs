@@ -35,6 +35,8 @@ mod bmc;
 mod check;
 mod complaint;
 mod console;
+#[cfg(feature = "epa")]
+mod epa;
 mod files;
 mod interrupt;
 mod json;
@@ -134,6 +136,8 @@ fn dispatch<A: Into<OsString> + Clone>(
             Command::Minimise(args) => minimise::minimise(entries, &args, console),
             #[cfg(feature = "bmc")]
             Command::Bmc(args) => bmc::bmc(&args, console),
+            #[cfg(feature = "epa")]
+            Command::Epa(args) => epa::epa(&args, console),
             Command::Live(args) => live::live(entries, &args, console),
             Command::LiveNode(args) => live::live_node(entries, &args),
             Command::Completions(args) => manual::completions(entries, &args, console),

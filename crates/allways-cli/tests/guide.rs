@@ -255,7 +255,7 @@ fn every_command_that_is_not_run_is_printed_somewhere() {
 fn every_page_is_in_the_summary_and_its_examples_are_tests() {
     let summary = std::fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();
     // What needs sockets or threads is tested where they are.
-    let crates = ["allways", "allways-bmc", "allways-live", "allways-threads"]
+    let crates = ["allways", "allways-bmc", "allways-epa", "allways-live", "allways-threads"]
         .map(|name| root().join(format!("crates/{name}/src/lib.rs")));
     let tests = crates.map(|path| std::fs::read_to_string(path).unwrap()).concat();
     for (page, _) in pages().iter().filter(|(page, _)| page != "docs/src/SUMMARY.md") {

@@ -3,6 +3,8 @@
 #[cfg(feature = "bmc")]
 mod bmc;
 mod check;
+#[cfg(feature = "epa")]
+mod epa;
 mod live;
 mod run_file;
 mod values;
@@ -14,6 +16,11 @@ pub(crate) use check::{CheckArgs, Output};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+#[cfg(feature = "epa")]
+pub(crate) use epa::{
+    CheckTraceArgs, CompareArgs, EpaArgs, EpaCommand, InjectArgs, JudgeArgs, ProgramArgs,
+    RecordArgs, ReportArgs, ShowTraceArgs,
+};
 pub(crate) use live::{LiveArgs, LiveNodeArgs};
 pub(crate) use run_file::{MinimiseArgs, ReplayArgs, ShowArgs, ShowFormat};
 use std::str::FromStr;
@@ -37,6 +44,7 @@ Examples:
   allways show out/run.json --html run.html     look at its run in a browser
   allways replay out/run.json                   does the code as it is now still violate?
   allways bmc peterson.pbmc                     a concurrent program in a file, to a bounded depth
+  allways epa inject sum.c --runs 1000          make values wrong, and see how far errors go
   allways live paxos --drop 0.3 --for 60        deploy it, and predict what can go wrong
   allways check --help                          engines, bounds, exit codes
   source <(allways completions bash)            complete commands and names with the tab key
@@ -44,7 +52,10 @@ Examples:
 
 /// The examples of what there is here.
 fn help() -> String {
-    let is_here = |line: &&str| cfg!(feature = "bmc") || !line.contains(" bmc ");
+    let is_here = |line: &&str| {
+        (cfg!(feature = "bmc") || !line.contains(" bmc "))
+            && (cfg!(feature = "epa") || !line.contains(" epa "))
+    };
     HELP.lines().filter(is_here).collect::<Vec<_>>().join("\n")
 }
 
@@ -123,6 +134,10 @@ pub(crate) enum Command {
     #[cfg(feature = "bmc")]
     #[command(after_help = format!("{}\n{EXIT_CODES}", bmc::HELP))]
     Bmc(Box<BmcArgs>),
+    /// Makes values of a program with threads wrong, and says how far errors go.
+    #[cfg(feature = "epa")]
+    #[command(after_help = epa::HELP)]
+    Epa(EpaArgs),
     /// Deploys a system, and predicts from where it is what can go wrong.
     #[command(after_help = live::HELP)]
     Live(Box<LiveArgs>),

@@ -7,8 +7,10 @@ mod meter;
 
 use crate::console::Width;
 use allways::Options;
-use bar::Bar;
+pub(crate) use bar::Bar;
 use meter::Meter;
+#[cfg(feature = "epa")]
+pub(crate) use meter::Reading;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,0 +1,230 @@
+//! `allways epa inject`: a campaign. Many runs, each with a fault, and what came of them.
+
+use super::judge::judge;
+use super::program::prepare;
+use super::watch::Counts;
+use super::{opened, summary};
+use crate::args::InjectArgs;
+use crate::console::Console;
+use crate::{Exit, files, interrupt};
+use allways_epa::campaign::{
+    Directory, Finding, Golden, Heading, Journal, Limits, Run, Summary, Target, Work, perform,
+    place, plan, record,
+};
+use allways_epa::format::{Fault, FaultKind};
+use allways_epa::trace::Trace;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Exit, String> {
+    let directory = Directory(args.out.clone());
+    begins(args, &directory)?;
+    if console.catches_interrupts {
+        interrupt::install(&console.stop);
+    }
+    let prepared = prepare(&args.program, &console.executable)?;
+    let target = &prepared.target;
+    let Some((run, recorded)) = record(target, &console.stop)? else { return interrupted(console) };
+    let recorded_fingerprint = recorded.fingerprint();
+    // Who goes on, or repeats, compares with the trace that all others were compared with.
+    let is_kept = directory.has_campaign() && (args.resume || args.only.is_some());
+    let (trace, other) = match is_kept {
+        true => (opened(&directory.golden())?, Some(recorded)),
+        false => (recorded, None),
+    };
+    let heading = heading(args, recorded_fingerprint);
+    if is_kept {
+        let begun = Journal::read(&directory.journal())?;
+        let refuse = |why| format!("cannot go on with {}: {why}", args.out.display());
+        // A fault that is repeated says itself all that the seed says.
+        let as_begun =
+            Heading { seed: begun.said("seed").parse().unwrap_or_default(), ..heading.clone() };
+        begun.is_of(if args.only.is_some() { &as_begun } else { &heading }).map_err(refuse)?;
+    }
+    if !args.unchecked && other.is_none() {
+        let judged = judge(&trace, &args.judge, &console.stop);
+        if console.stop.load(Relaxed) {
+            return interrupted(console);
+        }
+        let judged = judged?;
+        if !judged.is_pseudo_deterministic() {
+            let reasons = judged.reasons(&trace).join("; ");
+            return Err(format!(
+                "the golden run is not pseudo-deterministic, so deviations could be by chance: {reasons}; \
+                 --unchecked does it all the same"
+            ));
+        }
+    }
+    let golden = Golden::new(trace).map_err(|error| error.to_string())?;
+    let Some(again) = once_more(args, &golden, target, other, &run, console)? else {
+        return interrupted(console);
+    };
+    let limits = limits(args, &run, &again);
+    let judge = |trace: &Path| golden.judge(trace);
+    let stop = std::sync::Arc::clone(&console.stop);
+    let work = Work {
+        target,
+        golden: run.seen,
+        limits,
+        threads: args.threads,
+        stop: &stop,
+        judge: &judge,
+    };
+    if let Some(line) = &args.only {
+        return only(args, &directory, line, &golden.trace, &work, console);
+    }
+    let candidates = golden.candidates()?;
+    let program = &golden.trace.program;
+    let planned = plan(&candidates, program, &args.faults, args.seed, args.runs);
+    let idle: Vec<FaultKind> =
+        args.faults.iter().copied().filter(|kind| candidates.of(program, *kind) == 0).collect();
+    if !args.resume {
+        golden.trace.save(&directory.golden()).map_err(|error| error.to_string())?;
+    }
+    let journal = watched(args, &heading, &planned, &work, console)?;
+    let mut findings = journal.findings;
+    // A campaign may have been begun with more kinds, or more runs, than are asked for now.
+    findings.retain(|(_, f)| args.faults.contains(&f.fault.kind) && f.number < args.runs);
+    let done = findings.len() == planned.len();
+    let summary = Summary::new(program, &findings);
+    let told = summary::Told { args, summary: &summary, idle: &idle, planned: planned.len(), done };
+    let text = if args.json { told.json()? } else { told.text(&console.program) };
+    console.print(&text)?;
+    Ok(match (done, summary.missed()) {
+        (false, _) => Exit::Inconclusive,
+        (true, 0) => Exit::Holds,
+        (true, _) => Exit::Violated,
+    })
+}
+
+/// Makes sure beforehand that nothing is overwritten, and that everything can be written.
+fn begins(args: &InjectArgs, directory: &Directory) -> Result<(), String> {
+    let name = args.out.display();
+    match (directory.has_campaign(), args.resume) {
+        _ if args.only.is_some() => Ok(()),
+        (true, false) => Err(format!(
+            "there is a campaign in {name} already: --resume goes on with it, --out begins another"
+        )),
+        (false, true) => Err(format!("there is no campaign in {name} to go on with")),
+        _ => files::directory(&args.out),
+    }
+}
+
+fn heading(args: &InjectArgs, fingerprint: u64) -> Heading {
+    let arguments = &args.program.arguments;
+    Heading {
+        program: args.program.program.display().to_string(),
+        fingerprint,
+        arguments: arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect(),
+        seed: args.seed,
+    }
+}
+
+/// A second run without a fault: it has to be as the first. What a check of one trace cannot know, such as what
+/// libraries do, is noticed here.
+fn once_more(
+    args: &InjectArgs,
+    golden: &Golden,
+    target: &Target,
+    other: Option<Trace>,
+    run: &Run,
+    console: &Console<'_>,
+) -> Result<Option<Duration>, String> {
+    let (trace, time) = match other {
+        Some(trace) => (trace, run.time),
+        None => {
+            let Some((again, trace)) = record(target, &console.stop)? else { return Ok(None) };
+            if again.seen != run.seen && !args.unchecked {
+                return Err(
+                    "two runs without a fault do not print the same, or end in another way: \
+                     nothing can be said about runs with one"
+                        .to_owned(),
+                );
+            }
+            (trace, again.time)
+        }
+    };
+    let judgement = golden.judgement(&trace).map_err(|error| error.to_string())?;
+    match judgement.difference {
+        Some(difference) if !args.unchecked => {
+            let at = difference.entered.map(|entered| match entered.site {
+                Some(site) => format!(", first at {}", place(&golden.trace.program, site)),
+                None => format!(", first in an event of {}", entered.thread),
+            });
+            let at = at.unwrap_or_default();
+            Err(format!(
+                "two runs without a fault differ{at}: deviations could be by chance; --unchecked does it all the same"
+            ))
+        }
+        _ => Ok(Some(time)),
+    }
+}
+
+fn limits(args: &InjectArgs, run: &Run, again: &Duration) -> Limits {
+    let limits = Limits::after(run.time.max(*again), run.bytes);
+    Limits { time: args.timeout.unwrap_or(limits.time), ..limits }
+}
+
+/// Stopped before anything was tried.
+fn interrupted(console: &mut Console<'_>) -> Result<Exit, String> {
+    console.complain("interrupted before the first run with a fault");
+    Ok(Exit::Inconclusive)
+}
+
+/// Tries all faults, and shows how far that is.
+fn watched(
+    args: &InjectArgs,
+    heading: &Heading,
+    planned: &[(u64, Fault)],
+    work: &Work<'_>,
+    console: &mut Console<'_>,
+) -> Result<Journal, String> {
+    let counts = Counts::default();
+    let done = |finding: &Finding| {
+        counts.done.fetch_add(1, Relaxed);
+        counts.deviated.fetch_add(finding.deviated.into(), Relaxed);
+        counts.failed.fetch_add(finding.outcome.is_failure().into(), Relaxed);
+    };
+    let before = match args.resume {
+        true => Journal::read(&Directory(args.out.clone()).journal())?.findings.len(),
+        false => 0,
+    };
+    let all = planned.len().saturating_sub(before) as u64;
+    let terminal = console.terminal.filter(|_| !args.json);
+    counts.during(all, terminal, work.stop, console.err, || {
+        perform(&args.out, heading, planned, args.resume, work, &done)
+    })
+}
+
+/// Repeats one fault: one that is given as such, or by its line.
+fn only(
+    args: &InjectArgs,
+    directory: &Directory,
+    line: &str,
+    golden: &Trace,
+    work: &Work<'_>,
+    console: &mut Console<'_>,
+) -> Result<Exit, String> {
+    let (number, fault, before) = match line.parse::<usize>() {
+        Err(_) => {
+            let fault: Fault = line.parse().map_err(|error| format!("--only: {error}"))?;
+            (0, fault, None)
+        }
+        Ok(number) => {
+            let journal = Journal::read(&directory.journal())?;
+            let found = journal.findings.into_iter().find(|(at, _)| *at == number);
+            let (_, found) = found.ok_or_else(|| {
+                format!("line {number} of {} has no fault", directory.journal().display())
+            })?;
+            (found.number, found.fault.clone(), Some(found))
+        }
+    };
+    let Some(finding) = work.try_one(number, &fault)? else { return interrupted(console) };
+    let text = match args.json {
+        true => summary::finding_json(&finding, golden)?,
+        false => summary::finding_text(&finding, before.as_ref(), golden),
+    };
+    console.print(&text)?;
+    Ok(if finding.is_missed() { Exit::Violated } else { Exit::Holds })
+}

@@ -1,0 +1,153 @@
+//! Is a golden trace pseudo-deterministic (definition 5 of the thesis)? Only then is every deviation from it the work of a fault.
+//!
+//! Two things are asked: whether the program called a function whose result nobody can foresee (local determinism), and whether two accesses
+//! that depend on each other could come in the other order (reversibility).
+
+use crate::args::JudgeArgs;
+use crate::text::count;
+use allways_bmc::Embedded;
+use allways_epa::campaign::place;
+use allways_epa::determinism::{Chance, Hit, hits};
+use allways_epa::format::{Record, Records};
+use allways_epa::reverse::{Options, Reversibility, Solver, Witness, check};
+use allways_epa::sanitise::{Sanitised, steps};
+use allways_epa::step::{Action, Step};
+use allways_epa::trace::Trace;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What was found out about a trace.
+pub(super) struct Judged {
+    pub steps: Vec<Step>,
+    pub reversibility: Reversibility,
+    /// Calls of functions that nobody can foresee, in words.
+    pub unforeseen: Vec<String>,
+    /// Calls of functions that read something from outside, in words: it is taken for granted that this is always the same.
+    pub assumed: Vec<String>,
+    pub names: Vec<String>,
+}
+
+impl Judged {
+    pub fn is_pseudo_deterministic(&self) -> bool {
+        self.unforeseen.is_empty() && matches!(self.reversibility, Reversibility::Never { .. })
+    }
+
+    /// Why it is not, each in a sentence; nothing if it is.
+    pub fn reasons(&self, trace: &Trace) -> Vec<String> {
+        let mut reasons = self.unforeseen.clone();
+        if let Reversibility::Possible(witness) = &self.reversibility {
+            let [first, second] = [witness.first, witness.second].map(|at| self.step(trace, at));
+            reasons.push(format!("nothing orders these two: {first}, and {second}"));
+        }
+        reasons
+    }
+
+    /// The thread of a step, by its name.
+    pub fn thread(&self, step: &Step) -> String {
+        let name = self.names.get(step.thread as usize).cloned();
+        name.unwrap_or_else(|| format!("thread {}", step.thread))
+    }
+
+    /// A step in words.
+    pub fn step(&self, trace: &Trace, at: usize) -> String {
+        let Some(step) = self.steps.get(at) else { return format!("step {at}") };
+        let thread = self.thread(step);
+        let at = step.site.map(|site| format!(" at {}", place(&trace.program, site)));
+        let at = at.unwrap_or_default();
+        match step.action {
+            Action::Read(_) => format!("{thread} reads{at}"),
+            Action::Write(_) => format!("{thread} writes{at}"),
+            Action::Event(event) => {
+                let text = format!("{event:?}");
+                let word = text.split([' ', '{']).next().unwrap_or_default();
+                format!("{thread} {}{at}", spaced(word))
+            }
+        }
+    }
+
+    /// The other order in words: what threads do one after the other, up to the reversal.
+    pub fn order(&self, trace: &Trace, witness: &Witness) -> Vec<String> {
+        let end = witness.order.iter().position(|&at| at == witness.first);
+        let before = &witness.order[..end.map_or(witness.order.len(), |end| end + 1)];
+        let mut told: Vec<String> = Vec::new();
+        let mut at = 0;
+        while let Some(&step) = before.get(at) {
+            let thread = self.steps.get(step).map(|step| step.thread);
+            let same = before[at..]
+                .iter()
+                .take_while(|&&step| self.steps.get(step).map(|step| step.thread) == thread)
+                .count();
+            let last = self.step(trace, before[at + same - 1]);
+            told.push(match same {
+                1 => last,
+                same => format!("{}, the last of which is: {last}", self.many(step, same)),
+            });
+            at += same;
+        }
+        told
+    }
+
+    fn many(&self, step: usize, same: usize) -> String {
+        let thread = self.steps.get(step).map(|step| self.thread(step)).unwrap_or_default();
+        format!("{thread} does {}", count(same, "step"))
+    }
+}
+
+/// `LockShared` as `lock shared`.
+fn spaced(word: &str) -> String {
+    let mut out = String::new();
+    for letter in word.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+/// Judges a trace.
+pub(super) fn judge(
+    trace: &Trace,
+    args: &JudgeArgs,
+    stop: &Arc<AtomicBool>,
+) -> Result<Judged, String> {
+    let told = |error: allways_epa::trace::TraceError| error.to_string();
+    let steps = steps(trace).map_err(told)?;
+    let options =
+        Options { solver: solver(args), stop: vec![Arc::clone(stop)], ..Options::default() };
+    let reversibility = check(&steps, &options)?;
+    let names = Sanitised::new(trace).map_err(told)?.threads;
+    let names = names.into_iter().map(|thread| thread.name).collect();
+    // What is read from outside is an input, as arguments are, unless somebody says that it is none.
+    let is_assumed = |hit: &Hit| hit.chance == Chance::Outside && !args.deny.contains(&hit.callee);
+    let (assumed, unforeseen): (Vec<Hit>, Vec<Hit>) =
+        hits(&trace.program, performed(trace)?.into_iter(), &args.deny, &args.allow)
+            .into_iter()
+            .partition(is_assumed);
+    let [assumed, unforeseen] =
+        [assumed, unforeseen].map(|hits| hits.iter().map(ToString::to_string).collect());
+    Ok(Judged { steps, reversibility, unforeseen, assumed, names })
+}
+
+/// The sites of all instructions that were performed.
+fn performed(trace: &Trace) -> Result<Vec<u32>, String> {
+    let mut sites = Vec::new();
+    for stream in &trace.streams {
+        let mut records = Records::new(&trace.program, &stream.bytes);
+        while let Some(record) = records.next().map_err(|error| error.to_string())? {
+            if let Record::Instruction { site, .. } = record {
+                sites.push(site);
+            }
+        }
+    }
+    Ok(sites)
+}
+
+fn solver(args: &JudgeArgs) -> Solver {
+    let Some(name) = &args.solver else { return Options::default().solver };
+    match Embedded::ALL.iter().find(|embedded| embedded.name() == *name) {
+        Some(embedded) => Solver::Embedded(*embedded),
+        None => Solver::External(PathBuf::from(name)),
+    }
+}

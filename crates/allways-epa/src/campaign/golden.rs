@@ -1,0 +1,109 @@
+//! The run without a fault, and comparisons with it.
+//!
+//! Everything that a campaign asks of traces is asked here. The golden trace is sanitised once, and compared with by all threads.
+
+use super::journal::Entered;
+use super::outcome::Ended;
+use super::plan::Candidates;
+use super::process::{Limits, Run, Target, run};
+use super::{Difference, Judgement};
+use crate::compare::{DeviationKind, NodeKind, compare};
+use crate::sanitise::Sanitised;
+use crate::trace::{Trace, TraceError};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a program once without a fault. `None` if it was stopped.
+pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>, String> {
+    let Some(run) = run(target, None, &Limits::GOLDEN, stop)? else { return Ok(None) };
+    let name = target.executable.display();
+    match run.seen.ended {
+        Ended::Exited(_) => {}
+        Ended::Killed(signal) => {
+            let said = run.complaint();
+            let said = if said.is_empty() { said } else { format!(": {said}") };
+            return Err(format!(
+                "{name} was ended by signal {signal} although nothing was made wrong{said}"
+            ));
+        }
+        Ended::TimedOut | Ended::WroteTooMuch => {
+            return Err(format!("{name} does not end although nothing was made wrong"));
+        }
+    }
+    let trace = Trace::gather(&run.trace()).map_err(|error| match error {
+        TraceError::NoTrace(_) => format!(
+            "{name} left no trace: it is not instrumented; give its source, or instrument it with allways-instrument"
+        ),
+        error => error.to_string(),
+    })?;
+    Ok(Some((run, trace)))
+}
+
+/// The golden trace, ready to be compared with.
+#[derive(Debug)]
+pub struct Golden {
+    /// As it was recorded.
+    pub trace: Trace,
+    sanitised: Sanitised,
+}
+
+impl Golden {
+    /// Of this trace.
+    pub fn new(trace: Trace) -> Result<Self, TraceError> {
+        let sanitised = Sanitised::new(&trace)?;
+        Ok(Golden { trace, sanitised })
+    }
+
+    /// Where faults can happen in it.
+    pub fn candidates(&self) -> Result<Candidates, String> {
+        let streams = self.trace.streams.iter().map(|stream| stream.bytes.as_slice());
+        Candidates::new(&self.trace.program, streams).map_err(|error| error.to_string())
+    }
+
+    /// What another trace says.
+    pub fn judgement(&self, trace: &Trace) -> Result<Judgement, TraceError> {
+        let sanitised = Sanitised::new(trace)?;
+        let (injected, difference) = (sanitised.injected.is_some(), self.difference(&sanitised));
+        Ok(Judgement { injected, difference })
+    }
+
+    fn difference(&self, sanitised: &Sanitised) -> Option<Difference> {
+        let comparison = compare(&self.sanitised, sanitised);
+        if comparison.is_same {
+            return None;
+        }
+        let entered =
+            comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
+        let control = comparison.threads.iter().any(|thread| {
+            let kind = thread.first.as_ref().map(|first| first.kind);
+            thread.control.is_some()
+                || thread.golden != thread.faulty
+                || kind.is_some_and(|kind| kind != DeviationKind::Value)
+        });
+        let sites = comparison.spread.nodes.iter().filter_map(|node| match node.kind {
+            NodeKind::Instruction(site) => Some((site, node.count)),
+            _ => None,
+        });
+        let sites = sites.collect();
+        let reached = comparison.threads.into_iter().filter(|thread| thread.first.is_some());
+        let objects = comparison
+            .spread
+            .nodes
+            .into_iter()
+            .filter(|node| matches!(node.kind, NodeKind::Object(_)));
+        Some(Difference {
+            entered,
+            threads: reached.map(|thread| thread.name).collect(),
+            objects: objects.map(|node| node.label).collect(),
+            sites,
+            control,
+        })
+    }
+
+    /// What the trace in a directory says. One that cannot be read differs: a run without a fault leaves one that can.
+    pub fn judge(&self, directory: &Path) -> Judgement {
+        let judged = Trace::gather(directory).and_then(|trace| self.judgement(&trace));
+        let unread = || Judgement { injected: true, difference: Some(Difference::default()) };
+        judged.unwrap_or_else(|_| unread())
+    }
+}
