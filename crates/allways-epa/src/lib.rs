@@ -17,9 +17,17 @@
 
 pub use allways_epa_format as format;
 
+pub mod campaign;
 pub mod compare;
 pub mod determinism;
 pub mod reverse;
 pub mod sanitise;
 pub mod step;
 pub mod trace;
+
+/// The examples of the guide, as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/src/epa.md")]
+    pub struct Guide;
+}

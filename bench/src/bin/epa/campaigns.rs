@@ -7,10 +7,23 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 pub fn measure(settings: &Settings) -> Result<(), String> {
-    println!("\n{} runs with a fault for each program and kind; in per cent of the runs, with intervals of 95 %\n", settings.runs);
+    println!(
+        "\n{} runs with a fault for each program and kind; in per cent of the runs, with intervals of 95 %\n",
+        settings.runs
+    );
     println!(
         "{:13} {:12} {:>5} {:>22} {:>22} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
-        "", "", "runs", "coverage", "propagation", "benign", "deviat.", "SDC", "crash", "hang", "missed"
+        "",
+        "",
+        "runs",
+        "coverage",
+        "propagation",
+        "benign",
+        "deviat.",
+        "SDC",
+        "crash",
+        "hang",
+        "missed"
     );
     for (name, _) in PROGRAMS {
         program(settings, name)?;
@@ -27,7 +40,8 @@ fn program(settings: &Settings, name: &str) -> Result<(), String> {
     let planned = plan(&golden.candidates()?, program, &FaultKind::ALL, 1, settings.runs as u64);
     let judge = |trace: &Path| golden.judge(trace);
     let limits = Limits::after(run.time, run.bytes);
-    let work = Work { target: &target, golden: run.seen, limits, threads: 0, stop: &stop, judge: &judge };
+    let work =
+        Work { target: &target, golden: run.seen, limits, threads: 0, stop: &stop, judge: &judge };
     let fingerprint = golden.trace.fingerprint();
     let heading = Heading { program: name.to_owned(), fingerprint, arguments: Vec::new(), seed: 1 };
     let directory = settings.directory.join(format!("{name}-campaign"));

@@ -68,13 +68,15 @@ fn built(settings: &Settings, name: &str, is_plain: bool) -> Result<Target, Stri
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../crates/allways-epa-llvm/programs")
         .join(format!("{name}.c"));
-    let executable = settings.directory.join(if is_plain { format!("{name}-plain") } else { name.to_owned() });
+    let executable =
+        settings.directory.join(if is_plain { format!("{name}-plain") } else { name.to_owned() });
     let mut command = Command::new(&settings.instrumenter);
     command.arg(&source).arg("-o").arg(&executable);
     if is_plain {
         command.arg("--plain");
     }
-    let output = command.output().map_err(|error| format!("cannot start the instrumenter: {error}"))?;
+    let output =
+        command.output().map_err(|error| format!("cannot start the instrumenter: {error}"))?;
     match output.status.success() {
         true => Ok(Target { executable, arguments: Vec::new() }),
         false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))),

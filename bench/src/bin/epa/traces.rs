@@ -12,11 +12,26 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub fn measure(settings: &Settings) -> Result<(), String> {
-    println!("{} runs of each program without a fault, threads free, addresses random", settings.runs);
-    println!("(in brackets what the thesis measured: instructions, minutes of the check, seconds of sanitising and comparing)\n");
+    println!(
+        "{} runs of each program without a fault, threads free, addresses random",
+        settings.runs
+    );
+    println!(
+        "(in brackets what the thesis measured: instructions, minutes of the check, seconds of sanitising and comparing)\n"
+    );
     println!(
         "{:13} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>8} {:>9}",
-        "", "threads", "records", "raw", "sanitised", "check", "pairs", "sanitise", "compare", "bytes", "slow-down"
+        "",
+        "threads",
+        "records",
+        "raw",
+        "sanitised",
+        "check",
+        "pairs",
+        "sanitise",
+        "compare",
+        "bytes",
+        "slow-down"
     );
     println!(
         "{:13} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>8} {:>9}",
@@ -95,7 +110,12 @@ fn program(settings: &Settings, name: &str, paper: [f64; 4]) -> Result<(), Strin
             Ok(Reversibility::Possible(_)) => return Err(format!("z3 says otherwise of {name}")),
             Err(why) => why,
         };
-        println!("{:13} z3: {said} after {:.1} s, {} steps", "", begin.elapsed().as_secs_f64(), steps.len());
+        println!(
+            "{:13} z3: {said} after {:.1} s, {} steps",
+            "",
+            begin.elapsed().as_secs_f64(),
+            steps.len()
+        );
     }
     Ok(())
 }

@@ -123,6 +123,9 @@ struct Barrier {
     of_thread: FxHashMap<u32, usize>,
 }
 
+/// A trace may have so many threads without steps.
+const MAX_IDLE: usize = 1 << 16;
+
 #[derive(Default)]
 struct Builder {
     last: Vec<Option<u32>>,
@@ -143,7 +146,8 @@ impl Builder {
     fn step(&mut self, at: u32, step: &Step, count: usize) -> Result<(), String> {
         let thread = step.thread;
         if thread as usize >= self.last.len() {
-            if thread as usize >= count {
+            // Some threads may have no steps, but a number that is much too large would take much memory.
+            if thread as usize >= count.max(MAX_IDLE) {
                 return Err(format!("step {at} is of thread {thread}, which cannot be"));
             }
             self.last.resize(thread as usize + 1, None);
