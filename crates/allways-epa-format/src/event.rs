@@ -31,8 +31,11 @@ pub enum Event {
         /// The new thread.
         thread: u64,
     },
-    /// The thread that was created last is known to the program by this number (`pthread_t`).
+    /// The thread that was created last is known to the program by this number (`pthread_t`); in the stream of a thread that has
+    /// created none yet, the thread itself. Numbers are used again, so it counts from when it is known on.
     Handle {
+        /// After the thread was created, and so after the one that had the number before was joined.
+        stamp: u64,
         /// The number.
         handle: u64,
     },
@@ -161,7 +164,7 @@ impl Event {
             Event::LockShared { stamp, address } => (15, [stamp, address, 0, 0], 2),
             Event::Injected => (16, [0; 4], 0),
             Event::Exit { status } => (17, [status, 0, 0, 0], 1),
-            Event::Handle { handle } => (18, [handle, 0, 0, 0], 1),
+            Event::Handle { stamp, handle } => (18, [stamp, handle, 0, 0], 2),
         }
     }
 
@@ -170,8 +173,8 @@ impl Event {
         Some(match code {
             1 => 4,
             7 | 8 | 13 => 3,
-            3..=6 | 9..=12 | 14 | 15 => 2,
-            2 | 17 | 18 => 1,
+            3..=6 | 9..=12 | 14 | 15 | 18 => 2,
+            2 | 17 => 1,
             16 => 0,
             _ => return None,
         })
@@ -196,7 +199,7 @@ impl Event {
             15 => Event::LockShared { stamp: a, address: b },
             16 => Event::Injected,
             17 => Event::Exit { status: a },
-            18 => Event::Handle { handle: a },
+            18 => Event::Handle { stamp: a, handle: b },
             _ => return None,
         })
     }
@@ -218,8 +221,9 @@ impl Event {
             | Event::BarrierEnter { stamp, .. }
             | Event::BarrierLeave { stamp, .. }
             | Event::Allocate { stamp, .. }
-            | Event::Free { stamp, .. } => Some(stamp),
-            Event::Handle { .. } | Event::Injected | Event::Exit { .. } => None,
+            | Event::Free { stamp, .. }
+            | Event::Handle { stamp, .. } => Some(stamp),
+            Event::Injected | Event::Exit { .. } => None,
         }
     }
 

@@ -59,7 +59,7 @@ fn stamps_order_creation_and_join() {
         assert!(create < begin && begin < *end && *end < join);
     }
     // The handle is what the program joins with.
-    let Some(Event::Handle { handle }) =
+    let Some(Event::Handle { handle, .. }) =
         main.iter().find(|event| matches!(event, Event::Handle { .. }))
     else {
         panic!("no handle");

@@ -92,7 +92,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
             // SAFETY: the C library has written the handle.
             let handle = unsafe { handle.read() };
             remember(thread, handle, number);
-            thread.stream.event(Event::Handle { handle });
+            event(|stamp| Event::Handle { stamp, handle });
         } else {
             // SAFETY: there is no thread that would have it.
             thread.stream.quietly(|| drop(unsafe { Box::from_raw(start) }));
@@ -110,6 +110,7 @@ unsafe extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     let handle = unsafe { libc::pthread_self() };
     with(|thread| remember(thread, handle, number));
     begin::enter_thread(number, Some(parent), child, matched);
+    event(|stamp| Event::Handle { stamp, handle });
     // SAFETY: this is what the program asked for.
     let result = unsafe { routine(argument) };
     begin::leave_thread();

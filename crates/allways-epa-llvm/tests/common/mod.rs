@@ -78,6 +78,9 @@ pub fn build(source: &Path, options: &[&str]) -> PathBuf {
     executable
 }
 
+/// No record of a test is longer.
+const MAX_RECORD: usize = 400;
+
 /// A record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record {
@@ -121,8 +124,11 @@ impl Trace {
                     }
                 });
             }
-            // Whatever is after the end was written ahead.
-            assert!(bytes[records.position()..].iter().all(|byte| *byte == 0));
+            // Whatever is after the end was written ahead, but for one record that a killed process did not complete: its first byte
+            // is written last.
+            let rest = &bytes[records.position()..];
+            assert!(rest.iter().skip(MAX_RECORD).all(|byte| *byte == 0));
+            assert!(rest.first().is_none_or(|byte| *byte == 0));
             let Some(Record::Event(Event::Begin { thread, parent, child, .. })) = stream.first()
             else {
                 panic!("thread {number} does not begin");

@@ -19,9 +19,9 @@ pub(crate) struct Tracker<'a> {
     pub(crate) memory: Memory,
     pub(crate) names: Names,
     threads: Vec<State>,
-    /// Threads by the numbers that the program knows them by. A number is used again once its thread was joined, but the
-    /// creation of the next has its stamp before that: so there can be several, and the first of them is meant.
-    handles: FxHashMap<u64, Vec<u32>>,
+    /// Threads by the numbers that the program knows them by. A number is used again once its thread was joined. Whoever reads
+    /// it to join that thread does so before, and who has it next says so after that, each with a stamp: so the last is meant.
+    handles: FxHashMap<u64, u32>,
     /// The function of each site.
     functions: Vec<u32>,
 }
@@ -38,10 +38,6 @@ struct State {
     created: Option<u32>,
     /// By which number the program knows it.
     handle: Option<u64>,
-    /// Whether it has ended.
-    ended: bool,
-    /// Whether another has waited for its end.
-    joined: bool,
     /// The thread that it has joined since its last instruction.
     has_joined: Option<u32>,
 }
@@ -87,17 +83,17 @@ impl<'a> Tracker<'a> {
                 let count = self.threads.len().max(created as usize + 1);
                 self.threads.resize_with(count, State::default);
             }
-            Record::Event(Event::Handle { handle }) => {
-                if let Some(created) = self.threads[thread as usize].created {
-                    self.threads[created as usize].handle = Some(handle);
-                    let known = self.handles.entry(handle).or_default();
-                    known.retain(|known| !self.threads[*known as usize].joined);
-                    known.push(created);
+            Record::Event(Event::Handle { handle, .. }) => {
+                let known = self.threads[thread as usize].created.unwrap_or(thread);
+                let state = &mut self.threads[known as usize];
+                // A thread that has said so itself may have ended since, and the number may be another's.
+                if known == thread || state.handle.is_none() {
+                    state.handle = Some(handle);
+                    self.handles.insert(handle, known);
                 }
             }
-            Record::Event(Event::Begin { .. }) => self.begin(thread),
             Record::Event(Event::Join { thread: joined, .. }) => {
-                self.join(thread, self.names.place(joined));
+                self.threads[thread as usize].has_joined = self.names.place(joined);
             }
             Record::Event(_) => {}
             Record::Instruction { site, values } => {
@@ -128,7 +124,6 @@ impl<'a> Tracker<'a> {
             }
             Record::Event(Event::End { .. }) => {
                 scopes.leave_all(|object| self.memory.leave(object, now));
-                self.threads[thread as usize].ended = true;
             }
             Record::Event(_) => {}
             Record::Instruction { site, .. } => {
@@ -141,30 +136,6 @@ impl<'a> Tracker<'a> {
                     scopes.leave(function, |object| self.memory.leave(object, now));
                 }
             }
-        }
-    }
-
-    /// A thread begins: whoever had its number before and has ended was never joined, and the number is not his any more.
-    fn begin(&mut self, thread: u32) {
-        let Some(handle) = self.threads[thread as usize].handle else { return };
-        if let Some(known) = self.handles.get_mut(&handle) {
-            known.retain(|&known| known == thread || !self.threads[known as usize].ended);
-        }
-    }
-
-    /// A thread has been joined: its number is that of the next, if there is one.
-    fn join(&mut self, thread: u32, joined: Option<u32>) {
-        self.threads[thread as usize].has_joined = joined;
-        let Some(joined) = joined.filter(|&joined| (joined as usize) < self.threads.len()) else {
-            return;
-        };
-        let state = &mut self.threads[joined as usize];
-        state.joined = true;
-        let Some(handle) = state.handle else { return };
-        if let Some(known) = self.handles.get_mut(&handle)
-            && known.len() > 1
-        {
-            known.retain(|known| *known != joined);
         }
     }
 
@@ -256,7 +227,7 @@ impl<'a> Tracker<'a> {
         if self.handles.is_empty() {
             return None;
         }
-        self.handles.get(&handle)?.first().copied()
+        self.handles.get(&handle).copied()
     }
 
     fn place(&self, object: u32, offset: u64) -> Value {

@@ -61,7 +61,7 @@ fn write_event(output: &mut dyn Write, event: Event) -> io::Result<()> {
         Event::Begin { parent: None, .. } => write!(output, "begin"),
         Event::End { .. } => write!(output, "end"),
         Event::Create { thread, .. } => write!(output, "create {thread}"),
-        Event::Handle { handle } => write!(output, "handle {handle:x}"),
+        Event::Handle { handle, .. } => write!(output, "handle {handle:x}"),
         Event::Join { thread, .. } => write!(output, "join {thread}"),
         Event::Lock { address, .. } => write!(output, "lock {address:x}"),
         Event::LockShared { address, .. } => write!(output, "lock-shared {address:x}"),

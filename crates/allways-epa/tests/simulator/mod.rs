@@ -192,7 +192,7 @@ pub fn run(ops: &[Op], seed: u64) -> Trace {
         if let Some((created, argument)) = threads[place].creating.take() {
             threads[created].take_stack(&mut stacks, &mut random);
             let handle = threads[created].handle;
-            Event::Handle { handle }.put(s.stream(number));
+            s.event(number, |stamp| Event::Handle { stamp, handle });
             s.put(number, sites.create, &[0, argument]);
             let child = threads[place].children.len() as u64;
             threads[place].children.push((created as u64, handle));

@@ -93,7 +93,7 @@ impl Sketch {
 
     pub fn create(&mut self, thread: u64, created: u64, handle: u64) {
         self.event(thread, |stamp| Event::Create { stamp, thread: created });
-        Event::Handle { handle }.put(self.stream(thread));
+        self.event(thread, |stamp| Event::Handle { stamp, handle });
     }
 
     pub fn join(&mut self, thread: u64, joined: u64) {
