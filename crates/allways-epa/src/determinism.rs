@@ -23,6 +23,9 @@ pub enum Chance {
     Identity,
     /// It tells what is outside: a file, the network, the environment. The same if that is the same.
     Outside,
+    /// What it returns depends on which thread was faster, or it makes threads wait for each other in a way that is not in
+    /// the trace.
+    Schedule,
     /// It was named by whoever asked.
     Named,
 }
@@ -34,6 +37,7 @@ impl fmt::Display for Chance {
             Chance::Random => "is random",
             Chance::Identity => "depends on the numbers of processes and threads",
             Chance::Outside => "depends on what is read",
+            Chance::Schedule => "depends on which thread is faster, or makes threads wait in a way that is not followed",
             Chance::Named => "is said not to be deterministic",
         })
     }
@@ -41,7 +45,7 @@ impl fmt::Display for Chance {
 
 /// Functions of C. Those like `rand_r`, to which the caller gives their state, are deterministic and not here; that of
 /// `rand` is shared by all threads.
-const FUNCTIONS: [(Chance, &str); 4] = [
+const FUNCTIONS: [(Chance, &str); 5] = [
     (
         Chance::Time,
         "time gettimeofday clock_gettime clock_getres clock ftime times timespec_get getrusage __rdtsc \
@@ -63,6 +67,14 @@ const FUNCTIONS: [(Chance, &str); 4] = [
          getdelim scanf fscanf vscanf vfscanf recv recvfrom recvmsg accept accept4 poll ppoll select \
          pselect epoll_wait epoll_pwait getenv secure_getenv stat fstat lstat readdir readlink getcwd \
          sysconf sysinfo getaddrinfo ioctl",
+    ),
+    (
+        Chance::Schedule,
+        "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_tryrdlock \
+         pthread_rwlock_trywrlock pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock \
+         pthread_cond_timedwait pthread_cond_clockwait pthread_tryjoin_np pthread_timedjoin_np pthread_cancel \
+         pthread_kill pthread_once sem_wait sem_trywait sem_timedwait sem_clockwait sem_post call_once \
+         thrd_create thrd_join mtx_lock mtx_trylock mtx_timedlock cnd_wait cnd_timedwait cnd_signal cnd_broadcast",
     ),
 ];
 

@@ -322,12 +322,16 @@ fn steps_are_accesses_and_synchronisation() {
         actions.collect::<Vec<_>>(),
         [
             (0, 3, Action::Read(place(0, 0, 4))),
+            (0, 5, Action::Event(Event::Allocate { stamp: 2, address: HEAP, bytes: 16 })),
             (0, 6, Action::Event(Event::Create { stamp: 3, thread: 1 })),
             (1, 1, Action::Read(place(0, 0, 8))),
             (1, 1, Action::Write(place(2, 12, 4))),
             (1, 1, Action::Write(place(3, 0, 4))),
             (1, 2, Action::Read(place(3, 4, 4))),
             (1, 2, Action::Write(place(3, 4, 4))),
+            // That memory is given back is a write to all of it.
+            (1, 3, Action::Write(place(2, 0, 16))),
+            (1, 3, Action::Event(Event::Free { stamp: 6, address: HEAP })),
         ]
     );
 }

@@ -57,6 +57,7 @@ impl Judged {
         let at = at.unwrap_or_default();
         match step.action {
             Action::Read(_) => format!("{thread} reads{at}"),
+            Action::Write(_) if step.site.is_none() => format!("{thread} gives it back"),
             Action::Write(_) => format!("{thread} writes{at}"),
             Action::Event(event) => {
                 let text = format!("{event:?}");

@@ -52,7 +52,7 @@ impl Work<'_> {
             outcome,
             deviated,
             propagated,
-            injected: injected || deviated,
+            injected,
             ended,
             entered,
             threads,

@@ -5,8 +5,8 @@
 //!
 //! - each thread's steps come in their order,
 //! - a thread begins after it was created, and is joined after it ends,
-//! - one who was woken from a condition variable began to wait before the signal and ends to wait after it
-//!   (the signal is the one of the trace; if there was none, as when time is up, nothing is asked for),
+//! - one who was woken from a condition variable ends to wait after the signal, if there is but one in the trace that can have
+//!   woken it (that it began to wait before the signal is not asked for: who comes later may not wait at all),
 //! - everybody arrives at a barrier before anybody leaves it, round by round,
 //! - critical sections of the same lock do not overlap, unless both share it; waiting for a condition variable ends a
 //!   section and begins another; sections that are not over at the end of the trace come after all that they exclude,

@@ -13,7 +13,7 @@
 
 use crate::step::{Action, Event, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// From taking a lock until giving it back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,13 +106,6 @@ struct Waiting {
     depth: u32,
 }
 
-/// Those who wake: a signal wakes one, a broadcast everyone.
-#[derive(Default)]
-struct Wakers {
-    signals: BTreeSet<u32>,
-    broadcasts: Vec<u32>,
-}
-
 /// A barrier: who has arrived, round by round, and in which round each thread is.
 #[derive(Default)]
 struct Barrier {
@@ -138,7 +131,10 @@ struct Builder {
     holders: Vec<Vec<Holder>>,
     sections: Vec<Section>,
     waiting: FxHashMap<u32, Waiting>,
-    wakers: FxHashMap<u64, Wakers>,
+    /// Who wakes those who wait for a condition variable: thread and step.
+    wakers: FxHashMap<u64, Vec<(u32, u32)>>,
+    /// Who has waited: condition variable, thread, from which step to which.
+    woken: Vec<(u64, u32, u32, u32)>,
     barriers: FxHashMap<u64, Barrier>,
 }
 
@@ -191,17 +187,14 @@ impl Builder {
                 let Some(Waiting { begin, depth, .. }) = waiting else {
                     return Err(format!("step {at} ends to wait without having begun to"));
                 };
-                if let Some(waker) = self.waker(condition, begin) {
-                    self.order(begin, waker);
-                    self.order(waker, at);
-                }
+                self.woken.push((condition, thread, begin, at));
                 self.take(at, thread, lock, false, depth)?;
             }
             Event::Signal { condition, .. } => {
-                self.wakers.entry(condition).or_default().signals.insert(at);
+                self.wakers.entry(condition).or_default().push((thread, at));
             }
             Event::Broadcast { condition, .. } => {
-                self.wakers.entry(condition).or_default().broadcasts.push(at);
+                self.wakers.entry(condition).or_default().push((thread, at));
             }
             Event::BarrierEnter { address, .. } => {
                 self.barriers.entry(address).or_default().enter(at, thread);
@@ -287,23 +280,22 @@ impl Builder {
         Ok(given)
     }
 
-    /// Who woke the one who has waited since this step. The first who can have: if each takes the first, in the
-    /// order in which they end to wait, as few as possible woke by themselves.
-    fn waker(&mut self, condition: u64, begin: u32) -> Option<u32> {
-        let wakers = self.wakers.get_mut(&condition)?;
-        let broadcast = wakers.broadcasts.partition_point(|&broadcast| broadcast < begin);
-        let broadcast = wakers.broadcasts.get(broadcast).copied();
-        let signal = wakers.signals.range(begin..).next().copied();
-        match (signal, broadcast) {
-            (Some(signal), broadcast) if broadcast.is_none_or(|broadcast| signal < broadcast) => {
-                wakers.signals.remove(&signal);
-                Some(signal)
+    /// One who was woken goes on after whoever woke it. It is known who that was only if there is but one who wakes anybody there; the
+    /// wait need not have begun before: who comes later, and finds what it was to wait for, does not wait.
+    fn wake(&mut self) {
+        for (condition, thread, begin, at) in std::mem::take(&mut self.woken) {
+            let wakers = self.wakers.get(&condition).map_or(&[][..], Vec::as_slice);
+            let mut others = wakers.iter().filter(|(other, _)| *other != thread);
+            if let (Some(&(_, waker)), None) = (others.next(), others.next())
+                && (begin..at).contains(&waker)
+            {
+                self.order(waker, at);
             }
-            (_, broadcast) => broadcast,
         }
     }
 
     fn finish(mut self, steps: &[Step]) -> Model {
+        self.wake();
         let mut locks: Vec<Vec<OfThread>> = Vec::new();
         locks.resize_with(self.holders.len(), Vec::new);
         let (open, closed): (Vec<Section>, Vec<Section>) =

@@ -38,7 +38,7 @@ fn bytes(site: &Site, values: &[u64]) -> u64 {
 }
 
 /// The accesses to memory and the synchronisation of a trace, in its order. Threads are places in [`Trace::streams`].
-/// Allocations are no synchronisation, and accesses to what only one thread has on its stack are left out.
+/// That memory is given back is a write to all of it. Accesses to what only one thread has on its stack are left out.
 pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
     let mut pass = Pass {
         tracker: Tracker::new(trace)?,
@@ -52,13 +52,17 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
         let thread = place as u32;
         pass.tracker.before(thread, record, now)?;
         match record {
-            Record::Event(
-                Event::Allocate { .. }
-                | Event::Free { .. }
-                | Event::Handle { .. }
-                | Event::Injected
-                | Event::Exit { .. },
-            ) => {}
+            Record::Event(Event::Handle { .. } | Event::Injected | Event::Exit { .. }) => {}
+            // Who uses memory that another may have given back depends on when that was.
+            Record::Event(event @ Event::Free { address, .. }) => {
+                if let Some((object, 0)) = pass.tracker.memory.find(address) {
+                    let bytes = pass.tracker.memory.objects[object as usize].bytes;
+                    let action = Action::Write(Place { object, offset: 0, bytes });
+                    pass.steps.push(Step { thread, record: number, site: None, action });
+                }
+                let action = Action::Event(event);
+                pass.steps.push(Step { thread, record: number, site: None, action });
+            }
             Record::Event(event) => {
                 let action = Action::Event(event);
                 pass.steps.push(Step { thread, record: number, site: None, action });

@@ -124,7 +124,6 @@ impl Orders {
             _ => None,
         };
         let all = 0..steps.len();
-        let mut used = HashSet::new();
         for at in all.clone() {
             let thread = steps[at].thread as usize;
             threads[thread].push(at);
@@ -143,15 +142,16 @@ impl Orders {
                     locks.insert(lock, false);
                     let mine = (0..at).filter(|&other| steps[other].thread as usize == thread);
                     let begin = mine.max().unwrap();
-                    let waker = (begin..at).find(|&other| match event(other) {
-                        Some(Event::Signal { condition: c, .. }) => {
-                            c == condition && used.insert(other)
-                        }
-                        Some(Event::Broadcast { condition: c, .. }) => c == condition,
+                    // It is known who it was if there is but one.
+                    let wakers = all.clone().filter(|&other| match event(other) {
+                        Some(
+                            Event::Signal { condition: c, .. } | Event::Broadcast { condition: c, .. },
+                        ) => c == condition && steps[other].thread as usize != thread,
                         _ => false,
                     });
-                    if let Some(waker) = waker {
-                        before[waker].push(begin);
+                    if let [waker] = wakers.collect::<Vec<_>>()[..]
+                        && (begin..at).contains(&waker)
+                    {
                         before[at].push(waker);
                     }
                 }
