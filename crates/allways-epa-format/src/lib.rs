@@ -23,11 +23,13 @@
 //! | `program.rs` | what is known before the program runs |
 //! | `event.rs` | events, and records read from a stream |
 //! | `fault.rs` | what is to go wrong in a run |
+//! | `role.rs` | what of a value can be made wrong |
 
 mod event;
 mod fault;
 mod number;
 mod program;
+pub mod role;
 
 pub use event::{Event, Malformed, Record, Records};
 pub use fault::{Fault, FaultKind, NotAFault};

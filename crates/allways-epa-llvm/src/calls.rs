@@ -1,10 +1,10 @@
 //! Calls: of functions, of what LLVM knows itself, and of the locks of Rust's standard library.
 
-use crate::hooks::{role, tag};
+use crate::hooks::tag;
 use crate::instruction::{About, FunctionPass, operands, result};
 use crate::names::readable;
 use crate::values::kind;
-use allways_epa_format::Opcode;
+use allways_epa_format::{Opcode, role};
 use inkwell::builder::BuilderError;
 use inkwell::module::Module;
 use inkwell::values::{

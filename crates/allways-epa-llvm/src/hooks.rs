@@ -11,22 +11,6 @@ use inkwell::values::{
 };
 use std::collections::HashMap;
 
-/// What of a value can be made wrong: bits of a tag. The runtime has the same numbers.
-pub mod role {
-    /// The first value is a result.
-    pub const RESULT: u64 = 1 << 40;
-    /// The value is the condition of a branch.
-    pub const BRANCH: u64 = 1 << 41;
-    /// The result is the address of memory that was allocated.
-    pub const ALLOCATION: u64 = 1 << 42;
-    /// The value is the first argument of a call.
-    pub const FIRST: u64 = 1 << 43;
-    /// The value is how many bytes to allocate.
-    pub const SIZE: u64 = 1 << 44;
-    /// The value is how many elements to read or write.
-    pub const COUNT: u64 = 1 << 45;
-}
-
 /// The runtime's hooks, declared in a module.
 pub struct Hooks<'ctx> {
     context: ContextRef<'ctx>,

@@ -5,9 +5,9 @@
 //! that follows. Where it was used is asked before the hook is there, which uses the true one.
 
 use crate::calls::Callee;
-use crate::hooks::{Caller, role, tag};
+use crate::hooks::{Caller, tag};
 use crate::values::kind;
-use allways_epa_format::{Opcode, Program, Site, ValueKind};
+use allways_epa_format::{Opcode, Program, Site, ValueKind, role};
 use inkwell::AtomicOrdering;
 use inkwell::builder::BuilderError;
 use inkwell::module::Module;

@@ -5,25 +5,8 @@
 //! have no site at which they look any further, and pay one comparison a record.
 
 use crate::thread::{NO_SITE, Thread};
-use allways_epa_format::{Event, Fault, FaultKind};
+use allways_epa_format::{Event, Fault, FaultKind, role};
 use std::sync::OnceLock;
-
-/// What instrumented code says of a record or an argument, beside its site: the first 32 bits of a tag are the site, the
-/// next eight how many bits the value has, and the others what can be made wrong.
-pub mod role {
-    /// The first value is a result.
-    pub const RESULT: u64 = 1 << 40;
-    /// The value is the condition of a branch.
-    pub const BRANCH: u64 = 1 << 41;
-    /// The result is the address of memory that was allocated.
-    pub const ALLOCATION: u64 = 1 << 42;
-    /// The value is the first argument of a call.
-    pub const FIRST: u64 = 1 << 43;
-    /// The value is how many bytes to allocate.
-    pub const SIZE: u64 = 1 << 44;
-    /// The value is how many elements to read or write.
-    pub const COUNT: u64 = 1 << 45;
-}
 
 /// The fault of this run.
 pub struct Armed {
