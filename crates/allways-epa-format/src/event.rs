@@ -129,6 +129,51 @@ pub enum Event {
         /// Where it is.
         address: u64,
     },
+    /// There is a barrier at which so many threads meet.
+    Barrier {
+        /// Before anybody arrives there.
+        stamp: u64,
+        /// Where the barrier is; 0 if that is not known yet, because barriers of Rust are moved to their place.
+        address: u64,
+        /// How many threads meet.
+        count: u64,
+    },
+    /// A lock, a condition variable or a barrier begins or ends to be: whatever was at this address is another one from now on.
+    Renew {
+        /// Before it is used, and after all that used what was there before.
+        stamp: u64,
+        /// Where.
+        address: u64,
+    },
+    /// Something is sent over a channel.
+    Send {
+        /// Before.
+        stamp: u64,
+        /// Which channel: where it is.
+        channel: u64,
+    },
+    /// Something was received from a channel.
+    Receive {
+        /// After.
+        stamp: u64,
+        /// Which channel: where it is.
+        channel: u64,
+    },
+    /// One of several owners of an object that counts them gives it up.
+    Release {
+        /// After, if it was the last one, otherwise before.
+        stamp: u64,
+        /// Where the object is.
+        address: u64,
+        /// Whether it was the last one, by which the object ends.
+        last: bool,
+    },
+    /// The thread enters or leaves a function of a library that may keep something for itself, such as a buffer: what is allocated
+    /// there, other than by functions of the program that it calls, is no object of the program.
+    Library {
+        /// Whether it enters.
+        enters: bool,
+    },
     /// The [`crate::Fault`] of this run happens in the instruction that comes next.
     Injected,
     /// The process exits, by itself, with this status; the rest of other threads is lost.
@@ -165,6 +210,12 @@ impl Event {
             Event::Injected => (16, [0; 4], 0),
             Event::Exit { status } => (17, [status, 0, 0, 0], 1),
             Event::Handle { stamp, handle } => (18, [stamp, handle, 0, 0], 2),
+            Event::Barrier { stamp, address, count } => (19, [stamp, address, count, 0], 3),
+            Event::Renew { stamp, address } => (20, [stamp, address, 0, 0], 2),
+            Event::Send { stamp, channel } => (21, [stamp, channel, 0, 0], 2),
+            Event::Receive { stamp, channel } => (22, [stamp, channel, 0, 0], 2),
+            Event::Release { stamp, address, last } => (23, [stamp, address, last.into(), 0], 3),
+            Event::Library { enters } => (24, [enters.into(), 0, 0, 0], 1),
         }
     }
 
@@ -172,9 +223,9 @@ impl Event {
     pub fn count(code: u64) -> Option<usize> {
         Some(match code {
             1 => 4,
-            7 | 8 | 13 => 3,
-            3..=6 | 9..=12 | 14 | 15 | 18 => 2,
-            2 | 17 => 1,
+            7 | 8 | 13 | 19 | 23 => 3,
+            3..=6 | 9..=12 | 14 | 15 | 18 | 20..=22 => 2,
+            2 | 17 | 24 => 1,
             16 => 0,
             _ => return None,
         })
@@ -200,6 +251,12 @@ impl Event {
             16 => Event::Injected,
             17 => Event::Exit { status: a },
             18 => Event::Handle { stamp: a, handle: b },
+            19 => Event::Barrier { stamp: a, address: b, count: c },
+            20 => Event::Renew { stamp: a, address: b },
+            21 => Event::Send { stamp: a, channel: b },
+            22 => Event::Receive { stamp: a, channel: b },
+            23 if c <= 1 => Event::Release { stamp: a, address: b, last: c == 1 },
+            24 if a <= 1 => Event::Library { enters: a == 1 },
             _ => return None,
         })
     }
@@ -222,8 +279,13 @@ impl Event {
             | Event::BarrierLeave { stamp, .. }
             | Event::Allocate { stamp, .. }
             | Event::Free { stamp, .. }
-            | Event::Handle { stamp, .. } => Some(stamp),
-            Event::Injected | Event::Exit { .. } => None,
+            | Event::Handle { stamp, .. }
+            | Event::Barrier { stamp, .. }
+            | Event::Renew { stamp, .. }
+            | Event::Send { stamp, .. }
+            | Event::Receive { stamp, .. }
+            | Event::Release { stamp, .. } => Some(stamp),
+            Event::Injected | Event::Exit { .. } | Event::Library { .. } => None,
         }
     }
 
@@ -340,10 +402,13 @@ mod tests {
 
     #[test]
     fn every_event_is_read_as_it_was_written() {
-        let values = [7, 0, 300, u64::MAX];
         for code in 1..Event::CODES {
             let Some(count) = Event::count(code) else { continue };
-            let mut values = values;
+            let mut values = match code {
+                23 => [7, 0, 1, 0],
+                24 => [1, 0, 0, 0],
+                _ => [7, 0, 300, u64::MAX],
+            };
             values[count..].fill(0);
             let event = Event::from_parts(code, values).unwrap();
             assert_eq!(event.parts(), (code, values, count));

@@ -217,6 +217,9 @@ impl Builder {
                 return Ok(());
             }
             Event::Handle { .. } | Event::Injected | Event::Exit { .. } => return Ok(()),
+            Event::Library { .. } | Event::Release { .. } => return Ok(()),
+            Event::Barrier { .. } | Event::Renew { .. } => return Ok(()),
+            Event::Send { .. } | Event::Receive { .. } => return Ok(()),
         }
         self.candidates.push(at);
         Ok(())

@@ -189,6 +189,8 @@ impl Pass<'_> {
                 self.injected.get_or_insert((thread, now));
                 return Ok(());
             }
+            // Of the library's own, nothing is the program's.
+            Event::Library { .. } => return Ok(()),
             Event::Begin { .. } | Event::Handle { .. } => ([Value::Hidden; 2], 0),
             Event::End { .. } => {
                 self.ended[thread as usize] = true;
@@ -205,8 +207,13 @@ impl Pass<'_> {
             | Event::BarrierLeave { address, .. }
             | Event::Free { address, .. }
             | Event::Signal { condition: address, .. }
-            | Event::Broadcast { condition: address, .. } => {
-                ([pointer(address)?, Value::Hidden], 1)
+            | Event::Broadcast { condition: address, .. }
+            | Event::Renew { address, .. }
+            | Event::Send { channel: address, .. }
+            | Event::Receive { channel: address, .. } => ([pointer(address)?, Value::Hidden], 1),
+            Event::Barrier { address, count, .. } => ([pointer(address)?, Value::Number(count)], 2),
+            Event::Release { address, last, .. } => {
+                ([pointer(address)?, Value::Number(last.into())], 2)
             }
             Event::WaitBegin { condition, lock, .. } | Event::WaitEnd { condition, lock, .. } => {
                 ([pointer(condition)?, pointer(lock)?], 2)

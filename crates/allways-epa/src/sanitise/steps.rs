@@ -52,7 +52,9 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
         let thread = place as u32;
         pass.tracker.before(thread, record, now)?;
         match record {
-            Record::Event(Event::Handle { .. } | Event::Injected | Event::Exit { .. }) => {}
+            Record::Event(
+                Event::Handle { .. } | Event::Injected | Event::Exit { .. } | Event::Library { .. },
+            ) => {}
             // Who uses memory that another may have given back depends on when that was.
             Record::Event(event @ Event::Free { address, .. }) => {
                 if let Some((object, 0)) = pass.tracker.memory.find(address) {

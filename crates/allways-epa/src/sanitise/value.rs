@@ -98,9 +98,9 @@ fn take_value(reader: &mut Reader<'_>, own: u32) -> Option<Value> {
 /// How many values a sanitised event with this code has.
 pub(crate) fn event_values(code: u64) -> usize {
     match code {
-        // Wait for a condition with a lock, and memory with its size.
-        7 | 8 | 13 => 2,
-        3..=6 | 9..=12 | 14 | 15 | 17 => 1,
+        // Wait for a condition with a lock, memory with its size, barriers with theirs, owners and whether they are the last.
+        7 | 8 | 13 | 19 | 23 => 2,
+        3..=6 | 9..=12 | 14 | 15 | 17 | 20..=22 => 1,
         _ => 0,
     }
 }
@@ -194,7 +194,7 @@ impl<'a> Canonicals<'a> {
 }
 
 fn event_name(code: u64) -> &'static str {
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 25] = [
         "",
         "begin",
         "end",
@@ -214,6 +214,12 @@ fn event_name(code: u64) -> &'static str {
         "injected",
         "exit",
         "handle",
+        "barrier",
+        "renew",
+        "send",
+        "receive",
+        "release",
+        "library",
     ];
     NAMES.get(code as usize).copied().unwrap_or("")
 }

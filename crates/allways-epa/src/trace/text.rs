@@ -76,6 +76,13 @@ fn write_event(output: &mut dyn Write, event: Event) -> io::Result<()> {
         Event::BarrierLeave { address, .. } => write!(output, "barrier-leave {address:x}"),
         Event::Allocate { address, bytes, .. } => write!(output, "allocate {address:x} {bytes}"),
         Event::Free { address, .. } => write!(output, "free {address:x}"),
+        Event::Barrier { address, count, .. } => write!(output, "barrier {address:x} {count}"),
+        Event::Renew { address, .. } => write!(output, "renew {address:x}"),
+        Event::Send { channel, .. } => write!(output, "send {channel:x}"),
+        Event::Receive { channel, .. } => write!(output, "receive {channel:x}"),
+        Event::Release { address, last, .. } => write!(output, "release {address:x} {last}"),
+        Event::Library { enters: true } => write!(output, "library-enter"),
+        Event::Library { enters: false } => write!(output, "library-leave"),
         Event::Injected => write!(output, "injected"),
         Event::Exit { status } => write!(output, "exit {status}"),
     }
