@@ -1,24 +1,24 @@
-//! Can `b` come before `a`? Asked of a SAT solver, which is told as little as possible.
+//! Can `b` come without `a` before it? Asked of a SAT solver, which is told as little as possible.
 //!
-//! For two sections that exclude each other a variable says which comes first. There can be very many of them, so there
-//! are none at first. Again and again, the points of the window are ordered: after what is known, `a` after `b`, and sections
-//! as the solver chose.
+//! For two sections that exclude each other a variable says which comes first: as a whole, before the other begins. There can be very
+//! many of them, so there are none at first. Again and again, all points of the window are gathered that have to come before
+//! `b`, by what is known and as the solver chose.
 //!
-//! - If that is a cycle, the choices on it cannot be made together, which is a clause. Cycles have at least one
+//! - If `a` is among them, the choices on the way from `a` to `b` cannot be made together, which is a clause.
+//! - If there is a cycle among them, the choices on it and on the way from it to `b` cannot be made together. Cycles have at least one
 //!   edge against the order of the trace, because all known order goes along with it; so they are looked for at those edges only, and
 //!   those with the fewest choices first.
-//! - Otherwise there is an order. If two sections overlap in it that exclude each other, they get a variable: nothing
+//! - Otherwise they can be ordered. If two sections overlap then that exclude each other, they get a variable: nothing
 //!   was said of them yet.
-//! - If none do, `b` can come before `a`, and this is how.
+//! - If none do, this is the beginning of a run, up to `b` and without `a`.
 //!
-//! There are finitely many variables, and each clause rules out what the solver chose, so it ends; clauses tell only what
-//! holds in every order, so if the solver finds that they cannot be met, there is no order. A cycle without any
-//! choice says so, too.
-//!
-//! Of the orders, one is taken that needs little luck: first what has to come before `b`, then the rest of sections that are not over then
-//! (unless they have to wait for `a`), then the others; each as in the trace.
+//! **Complete**: a beginning tells for each two sections that exclude each other which comes first: of two that begin in it, the one
+//! that does; of one that does and one that does not, the former. With these choices, only steps of the beginning have to come before `b`: a choice
+//! adds a step before the beginning of a section only if that is in it, and then the step is, too. So no clause forbids them. A section without an end
+//! comes before no other; that it does so is no choice, but as good as a step that never comes. There are finitely many variables, and
+//! each clause rules out what the solver chose, so it ends.
 
-use super::model::{Role, Section};
+use super::model::{OPEN, Role, Section};
 use super::window::{Graph, Order};
 use allways_bmc::solver::{Answer, Embedded, Sat, Stop};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,13 +36,13 @@ const VARIABLES: usize = 4096;
 pub(super) enum Asked {
     /// It cannot.
     Never,
-    /// It can, if the nodes come in this order.
+    /// It can, if these nodes come in this order, up to `b`.
     Possible(Vec<u32>),
     /// There was no time.
     Stopped,
 }
 
-/// Edges that are chosen: to where, and by which literal. That of the question is 0.
+/// Edges that are chosen: to where, and by which literal.
 #[derive(Default)]
 struct Chosen {
     before: FxHashMap<u32, Vec<(u32, i32)>>,
@@ -73,7 +73,7 @@ struct Question<'q> {
     is_told: Vec<bool>,
 }
 
-/// Asks whether `b` can come before `a`.
+/// Asks whether `b` can come without `a` before it.
 pub(super) fn ask(order: &Order<'_>, graph: &Graph, solver: Embedded, stop: &Stop) -> Asked {
     // Started when there is something to say.
     let mut started: Option<Box<dyn Sat>> = None;
@@ -89,7 +89,6 @@ pub(super) fn ask(order: &Order<'_>, graph: &Graph, solver: Embedded, stop: &Sto
             return Asked::Stopped;
         }
         let mut chosen = Chosen::default();
-        chosen.add(graph.b, graph.a, 0);
         if let Some(solver) = &mut started {
             match solver.solve(&[], stop) {
                 Answer::Unmet => return Asked::Never,
@@ -101,14 +100,21 @@ pub(super) fn ask(order: &Order<'_>, graph: &Graph, solver: Embedded, stop: &Sto
             let variable = place as i32 + 1;
             let (first, second) = (question.section(first), question.section(second));
             let value = started.as_ref().is_none_or(|solver| solver.value(variable));
-            if question.is_told[place] && !value {
-                chosen.add(graph.node(second.end), graph.node(first.begin), -variable);
+            let (one, other, literal) = if question.is_told[place] && !value {
+                (second, first, -variable)
             } else {
-                chosen.add(graph.node(first.end), graph.node(second.begin), variable);
-            }
+                (first, second, variable)
+            };
+            // One without an end comes before no other: then the other does not begin.
+            let end = if one.end == OPEN { graph.a } else { graph.node(one.end) };
+            chosen.add(end, graph.node(other.begin), literal);
         }
-        let Some(nodes) = question.sort(&chosen) else {
-            for clause in question.cycles(&chosen) {
+        let back =
+            question.search(graph.b, |node| (graph.before.of(node), chosen.before.get(&node)));
+        let mut needed = vec![false; graph.nodes.len()];
+        back.keys().for_each(|&node| needed[node as usize] = true);
+        let Some(nodes) = question.sort(&chosen, &needed) else {
+            for clause in question.conflicts(&chosen, &back) {
                 if clause.is_empty() {
                     return Asked::Never;
                 }
@@ -130,63 +136,34 @@ impl Question<'_> {
         &self.order.model.sections[number as usize]
     }
 
-    /// Marks all that has to come before a node, and is not marked. If one of them is the one that must not
-    /// be, nothing is marked.
-    fn mark(
-        &self,
-        chosen: &Chosen,
-        node: u32,
-        marks: &mut [u8],
-        mark: u8,
-        not: Option<u32>,
-    ) -> Vec<u32> {
-        let mut marked = Vec::new();
-        let mut pending = vec![node];
-        while let Some(node) = pending.pop() {
-            if marks[node as usize] != u8::MAX {
-                continue;
-            }
-            if Some(node) == not {
-                marked.iter().for_each(|&node: &u32| marks[node as usize] = u8::MAX);
-                return Vec::new();
-            }
-            marks[node as usize] = mark;
-            marked.push(node);
-            pending.extend(self.graph.before.of(node));
-            pending.extend(chosen.before.get(&node).into_iter().flatten().map(|edge| edge.0));
-        }
-        marked
-    }
-
-    /// An order of all nodes; `None` if there is a cycle.
-    fn sort(&self, chosen: &Chosen) -> Option<Vec<u32>> {
+    /// All that has to come before `b`, and `b`, in an order; `None` if `a` is among them or there is a cycle.
+    fn sort(&self, chosen: &Chosen, needed: &[bool]) -> Option<Vec<u32>> {
         let graph = self.graph;
-        let mut marks = vec![u8::MAX; graph.nodes.len()];
-        let mut pending = self.mark(chosen, graph.b, &mut marks, 0, None);
-        while let Some(node) = pending.pop() {
-            if let Role::Begin(section) = graph.roles[node as usize] {
-                let end = graph.node(self.section(section).end);
-                pending.extend(self.mark(chosen, end, &mut marks, 1, Some(graph.a)));
-            }
+        if needed[graph.a as usize] {
+            return None;
         }
-        let mut waits: Vec<u32> =
-            (0..graph.nodes.len() as u32).map(|node| graph.before.of(node).len() as u32).collect();
-        chosen.all.iter().for_each(|&(_, to, _)| waits[to as usize] += 1);
-        let ready = (0..graph.nodes.len() as u32).filter(|&node| waits[node as usize] == 0);
-        let mut ready: BinaryHeap<_> =
-            ready.map(|node| Reverse((marks[node as usize], node))).collect();
-        let mut nodes = Vec::with_capacity(graph.nodes.len());
-        while let Some(Reverse((_, node))) = ready.pop() {
+        let is_needed = |node: &u32| needed[*node as usize];
+        let mut waits = vec![0_u32; graph.nodes.len()];
+        let all = 0..graph.nodes.len() as u32;
+        for node in all.clone().filter(is_needed) {
+            // All of them are needed as well.
+            let chosen = chosen.before.get(&node).map_or(0, Vec::len);
+            waits[node as usize] = (graph.before.of(node).len() + chosen) as u32;
+        }
+        let ready = all.clone().filter(|node| is_needed(node) && waits[*node as usize] == 0);
+        let mut ready: BinaryHeap<_> = ready.map(Reverse).collect();
+        let mut nodes = Vec::new();
+        while let Some(Reverse(node)) = ready.pop() {
             nodes.push(node);
             let chosen = chosen.after.get(&node).into_iter().flatten().map(|edge| edge.0);
-            for next in graph.after.of(node).iter().copied().chain(chosen) {
+            for next in graph.after.of(node).iter().copied().chain(chosen).filter(is_needed) {
                 waits[next as usize] -= 1;
                 if waits[next as usize] == 0 {
-                    ready.push(Reverse((marks[next as usize], next)));
+                    ready.push(Reverse(next));
                 }
             }
         }
-        (nodes.len() == graph.nodes.len()).then_some(nodes)
+        (nodes.len() == all.filter(is_needed).count()).then_some(nodes)
     }
 
     /// Whether sections overlap that exclude each other; such pairs get variables.
@@ -221,17 +198,26 @@ impl Question<'_> {
         self.pairs.len() > before
     }
 
-    /// Clauses, each of which forbids the choices on a cycle.
-    fn cycles(&self, chosen: &Chosen) -> FxHashSet<Vec<i32>> {
+    /// Clauses, each of which forbids choices by which `b` cannot be reached, or not without `a`.
+    fn conflicts(&self, chosen: &Chosen, back: &FxHashMap<u32, (u32, i32)>) -> FxHashSet<Vec<i32>> {
         let mut clauses = FxHashSet::default();
         let mut count = 0;
-        for &(from, to, literal) in &chosen.against {
+        // From `b` to `a` there is no edge; but as `a` is not to come before `b`, it is as if there were.
+        let question = (self.graph.b, self.graph.a, 0);
+        let against = chosen.against.iter().copied();
+        for (from, to, literal) in std::iter::once(question).chain(against) {
+            // What is not needed may be as it likes.
+            if !back.contains_key(&to) {
+                continue;
+            }
             let forth =
                 self.search(to, |node| (self.graph.after.of(node), chosen.after.get(&node)));
             if !forth.contains_key(&from) {
                 continue;
             }
-            let mut forbid = |literals: Vec<i32>| {
+            let why = path(back, to);
+            let mut forbid = |mut literals: Vec<i32>| {
+                literals.extend(if literal == 0 { &[][..] } else { &why });
                 let mut clause: Vec<i32> =
                     literals.into_iter().filter(|&literal| literal != 0).map(|lit| -lit).collect();
                 clause.sort_unstable();

@@ -1,17 +1,13 @@
-//! Vector clocks: what must have happened before a step, in every order of the trace.
+//! Vector clocks: what must have happened before a step, in every beginning of a run that has this step.
 //!
 //! The clock of a step says for each thread up to which step all of it comes before, as the number of that step plus one.
 //! It changes only when a thread waits for another, so each thread has a list of changes; that is also what it is looked up
-//! in later. A clock follows the order that is there whatever happens, and one rule more, for
-//! sections that exclude each other: if the beginning of one comes before the end of another, then the other cannot come first as
-//! a whole, so all of the one comes before all of the other. What this tells about the *beginning* of a section
-//! can become known only later in it, so everything is gone through again until nothing new is found, or often enough:
-//! clocks that know less are still right, and what they do not know is asked for.
+//! in later. A clock follows the order that is there whatever happens, and one rule more, for sections that exclude
+//! each other. If the beginning of one is known at a step in another, both have begun whenever this step is reached, and the
+//! other has not ended: so the one came first, as a whole, and its end is known at this step, too. It is not known any sooner: a run that
+//! takes the locks the other way round may get as far as to the beginning of the other section and then never reach this step.
 
-use super::model::{Before, Model, Point, Role, Section};
-
-/// Gone through at most so often.
-const ROUNDS: usize = 20;
+use super::model::{Before, Model, OPEN, Point, Role, Section};
 
 #[derive(Default)]
 struct History {
@@ -28,33 +24,17 @@ pub(super) struct Clocks<'m> {
     follow: bool,
     /// Order that follows, beside that of the model.
     pub extra: Before,
+    /// Sections that each thread is in.
+    pub open: Vec<Vec<u32>>,
 }
 
 impl<'m> Clocks<'m> {
-    /// Clocks that know nothing yet, but all order that the rule tells.
+    /// Clocks that know nothing yet.
     pub fn new(model: &'m Model, follow: bool) -> Self {
-        let mut extra = Before::default();
-        if !follow {
-            return Clocks::with(model, extra, false);
-        }
-        for _ in 0..ROUNDS {
-            let mut clocks = Clocks::with(model, std::mem::take(&mut extra), true);
-            let mut is_new = false;
-            for point in &model.points {
-                is_new |= clocks.point(point);
-            }
-            extra = clocks.extra;
-            if !is_new {
-                break;
-            }
-        }
-        Clocks::with(model, extra, true)
-    }
-
-    fn with(model: &'m Model, extra: Before, follow: bool) -> Self {
         let mut histories = Vec::new();
         histories.resize_with(model.threads, History::default);
-        Clocks { model, histories, extra, follow }
+        let open = vec![Vec::new(); model.threads];
+        Clocks { model, histories, extra: Before::default(), follow, open }
     }
 
     /// Up to where a thread is known to another now: all steps below.
@@ -93,19 +73,22 @@ impl<'m> Clocks<'m> {
         mine[other as usize] = mine[other as usize].max(step + 1);
     }
 
-    /// A point happens. Whether something new is known of a section that had begun before.
-    pub fn point(&mut self, point: &Point) -> bool {
+    /// A point happens.
+    pub fn point(&mut self, point: &Point) {
         let &Point { step, thread, role } = point;
-        for sources in [self.model.before.get(&step).cloned(), self.extra.get(&step).cloned()] {
-            for source in sources.unwrap_or_default() {
-                self.join(thread, step, self.thread_of(source), source);
-            }
+        let model = self.model;
+        for &source in model.before.get(&step).into_iter().flatten() {
+            self.join(thread, step, self.thread_of(source), source);
         }
-        match role {
-            Role::Begin(section) | Role::End(section) if self.follow => {
-                self.sections(section, step)
-            }
-            _ => false,
+        // What was learnt of accesses before this point is known to the thread already.
+        if let Role::Begin(section) = role {
+            self.open[thread as usize].push(section);
+        }
+        if self.follow {
+            self.sections(thread, step);
+        }
+        if let Role::End(section) = role {
+            self.open[thread as usize].retain(|&other| other != section);
         }
     }
 
@@ -116,28 +99,33 @@ impl<'m> Clocks<'m> {
         points[place].thread
     }
 
-    /// Sections of which the beginning is known, and which this one excludes, have come before it as a whole.
-    fn sections(&mut self, section: u32, now: u32) -> bool {
-        let mut is_new = false;
+    /// Sections of which the beginning is known, and which exclude one that the thread is in, have come before it as a whole.
+    pub fn sections(&mut self, thread: u32, now: u32) {
         let model = self.model;
-        let Section { lock, thread, shared, begin, .. } = model.sections[section as usize];
-        for of in &model.locks[lock as usize] {
-            let numbers = if shared { &of.exclusive } else { &of.all };
-            let known = self.known(thread, of.thread);
-            if of.thread == thread || known == 0 {
-                continue;
-            }
-            let begun = numbers.partition_point(|&n| model.sections[n as usize].begin < known);
-            let Some(last) = begun.checked_sub(1) else { continue };
-            let end = model.sections[numbers[last] as usize].end;
-            let at_begin = self.clock_at(thread, begin).map_or(0, |c| c[of.thread as usize]);
-            if at_begin <= end {
-                is_new = true;
-                self.extra.entry(begin).or_default().push(end);
-                self.join(thread, now, of.thread, end);
+        // What is known by one section can tell of another.
+        let mut is_new = true;
+        while std::mem::take(&mut is_new) {
+            for place in 0..self.open[thread as usize].len() {
+                let section = self.open[thread as usize][place];
+                let Section { lock, shared, .. } = model.sections[section as usize];
+                for of in &model.locks[lock as usize] {
+                    let numbers = if shared { &of.exclusive } else { &of.all };
+                    let known = self.known(thread, of.thread);
+                    if of.thread == thread || known == 0 {
+                        continue;
+                    }
+                    let has_begun = |&n: &u32| model.sections[n as usize].begin < known;
+                    let Some(last) = numbers.partition_point(has_begun).checked_sub(1) else {
+                        continue;
+                    };
+                    let end = model.sections[numbers[last] as usize].end;
+                    if end != OPEN && known <= end {
+                        self.extra.entry(now).or_default().push(end);
+                        self.join(thread, now, of.thread, end);
+                        is_new = true;
+                    }
+                }
             }
         }
-        // At its beginning it is not too late.
-        is_new && now != begin
     }
 }

@@ -1,9 +1,10 @@
-//! The thesis' formula in SMT-LIB 2 (section 5.4.3, "Reversibility Check"), for other solvers and for eyes.
+//! The question as a formula in SMT-LIB 2 (thesis, section 5.4.3, "Reversibility Check"), for other solvers and for eyes.
 //!
-//! An integer `x_i` for each step that takes part in the order between threads or in a pair; its place in a reordering.
-//! Constraints: each thread's steps in their order; a step after those it waits for; of two sections that exclude each
-//! other, one before the other; and that one of the pairs comes in the other order, `x_j <= x_i`. Two steps with the
-//! same number may come in either order, as nothing asks for one.
+//! An integer `x_i` for each step that takes part in the order between threads or in a pair: its place in a reordering; and `cut`,
+//! where the beginning of a run ends: those with lower numbers are in it. Constraints: each thread's steps in their order; a step after those
+//! it waits for; of two sections that exclude each other, one before the other, unless one does not begin before the cut;
+//! and that of one of the pairs the second is before the cut and the first is not. The thesis has no cut: it asks for an order of
+//! all steps, in which `x_j <= x_i` for one pair. Whenever there is one, there is a beginning (up to `j`), but not the other way round.
 //!
 //! Two things are less than the thesis has, and make no difference. Steps that are in no other constraint than that of their thread have
 //! no variable: there is always room for them next to the step before. And of the pairs only those
@@ -11,7 +12,7 @@
 //! the formula grows with their square, as the thesis' does.
 
 use super::access::Accesses;
-use super::model::Model;
+use super::model::{Model, OPEN};
 use super::window::Order;
 use super::{Reversibility, Witness};
 use crate::step::Step;
@@ -47,6 +48,7 @@ impl Formula {
     fn write(&mut self, model: &Model, steps: &[Step]) -> std::fmt::Result {
         let text = &mut self.text;
         writeln!(text, "(set-option :produce-models true)\n(set-logic QF_LIA)")?;
+        writeln!(text, "(declare-const cut Int)")?;
         for at in &self.variables {
             writeln!(text, "(declare-const x_{at} Int)")?;
         }
@@ -69,25 +71,27 @@ impl Formula {
             let all = || lock.iter().flat_map(|of| &of.all).map(|&n| model.sections[n as usize]);
             for (place, one) in all().enumerate() {
                 for other in all().skip(place + 1).filter(|other| one.excludes(other)) {
-                    let (begin, end) = (one.begin, one.end);
-                    writeln!(
-                        text,
-                        "(assert (or (< x_{end} x_{}) (< x_{} x_{begin})))",
-                        other.begin, other.end
-                    )?;
+                    let (one_begin, other_begin) = (one.begin, other.begin);
+                    write!(text, "(assert (or (<= cut x_{one_begin}) (<= cut x_{other_begin})")?;
+                    for (end, begin) in [(one.end, other_begin), (other.end, one_begin)] {
+                        if end != OPEN {
+                            write!(text, " (< x_{end} x_{begin})")?;
+                        }
+                    }
+                    writeln!(text, "))")?;
                 }
             }
         }
         writeln!(text, "; Two steps that depend on each other come in the other order.")?;
         writeln!(text, "(assert (or false")?;
         for (first, second) in &self.pairs {
-            writeln!(text, "  (<= x_{second} x_{first})")?;
+            writeln!(text, "  (and (< x_{second} cut) (<= cut x_{first}))")?;
         }
         writeln!(text, "))\n(check-sat)")
     }
 
     fn question(&self) -> String {
-        let mut question = "(get-value (".to_owned();
+        let mut question = "(get-value (cut ".to_owned();
         for at in &self.variables {
             let _ = write!(question, "x_{at} ");
         }
@@ -115,39 +119,38 @@ impl Formula {
         }
     }
 
-    /// The order that a solver's values tell.
+    /// The beginning of a run that a solver's values tell.
     fn witness(&self, steps: &[Step], values: &[i64]) -> Result<Witness, String> {
-        if values.len() != self.variables.len() {
+        let Some((&cut, values)) =
+            values.split_first().filter(|(_, values)| values.len() == self.variables.len())
+        else {
             return Err("the solver did not give a value for each step".to_owned());
-        }
+        };
         let value = |at: u32| values[self.variables.partition_point(|&variable| variable < at)];
-        let reversed = self.pairs.iter().find(|&&(first, second)| value(second) <= value(first));
-        let Some(&(first, second)) = reversed else {
+        let mut reversed = self.pairs.iter().copied();
+        let reversed = reversed.find(|&(first, second)| value(second) < cut && cut <= value(first));
+        let Some((first, second)) = reversed else {
             return Err("the solver's values reverse nothing".to_owned());
         };
-        // Of steps with the same number, the second comes first and the first last; others come as in the trace. Steps
-        // without a variable come with the one before.
-        let mut last = Vec::new();
-        let mut keys = Vec::with_capacity(steps.len());
-        let mut variables = self.variables.iter().zip(values).peekable();
-        for (at, step) in steps.iter().enumerate() {
+        // The second may come at once when its turn comes: what else has its number or a higher one is not needed. Steps without a
+        // variable come with the one after: if there is none that is needed, they are not either.
+        let cut = value(second);
+        let mut next: Vec<Option<(i64, usize)>> = Vec::new();
+        let mut keys = Vec::new();
+        let mut variables = self.variables.iter().zip(values).rev().peekable();
+        for (at, step) in steps.iter().enumerate().rev() {
             let thread = step.thread as usize;
-            if thread >= last.len() {
-                last.resize(thread + 1, (i64::MIN, 1, 0));
-            }
+            next.resize(next.len().max(thread + 1), None);
             if let Some((_, &value)) = variables.next_if(|(variable, _)| **variable == at as u32) {
-                let tie = match at as u32 {
-                    at if at == second => 0,
-                    at if at == first => 2,
-                    _ => 1,
-                };
-                last[thread] = (value, tie, at);
+                let is_needed = value < cut || at as u32 == second;
+                next[thread] = is_needed.then_some((value, at));
             }
-            let (value, tie, node) = last[thread];
-            keys.push((value, tie, node, at));
+            if let Some((value, node)) = next[thread] {
+                keys.push((value, node, at));
+            }
         }
         keys.sort_unstable();
-        let order = keys.into_iter().map(|(_, _, _, at)| at).collect();
+        let order = keys.into_iter().map(|(_, _, at)| at).collect();
         Ok(Witness { first: first as usize, second: second as usize, order })
     }
 }

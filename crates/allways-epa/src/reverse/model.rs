@@ -2,14 +2,17 @@
 //! exclude each other.
 //!
 //! A *point* is a step that has to do with order. Everything else is an access, or nothing, and comes between two points
-//! of its thread. A *section* is what a thread does from taking a lock until it gives it back. What follows is left out of
-//! the sections, because it is order and not choice, or nothing at all:
+//! of its thread. A *section* is what a thread does from taking a lock until it gives it back; one that is not over when the
+//! trace ends has no end. Sections of locks that only one thread takes are left out.
 //!
-//! - Sections that are not over when the trace ends. All steps of the trace are to be ordered, so sections that exclude
-//!   such a one cannot come after it: they come before it, always.
-//! - Sections of locks that only one thread takes.
+//! An address can be another lock after its memory was given back, or after the lock was made anew; it is one then.
 //!
-//! An address can be another lock after its memory was given back; it is one then.
+//! What orders steps of different threads is said so that it holds in every run, and not only in this one:
+//!
+//! - At a barrier it is known who meets whom only if as many threads use it as meet there: then each round has all of them. If it
+//!   is not known how many meet, or there are more threads than that, nothing is taken for granted.
+//! - What is received from a channel as the k-th was sent as the k-th. In a run in which it is another one, two sends have changed places
+//!   before: to send is to write to the channel, so that is found as a pair that can be reversed.
 
 use crate::step::{Action, Event, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,7 +27,7 @@ pub(super) struct Section {
     pub shared: bool,
     /// The step that takes the lock.
     pub begin: u32,
-    /// The step that gives it back.
+    /// The step that gives it back; [`OPEN`] if there is none.
     pub end: u32,
 }
 
@@ -76,8 +79,8 @@ pub(super) struct Model {
     pub holding: Vec<Vec<(u32, u32)>>,
 }
 
-/// The end of a section that has none.
-const OPEN: u32 = u32::MAX;
+/// The end of a section that has none: no step comes after it.
+pub(super) const OPEN: u32 = u32::MAX;
 
 impl Model {
     pub fn new(steps: &[Step]) -> Result<Model, String> {
@@ -101,19 +104,25 @@ struct Holder {
 
 /// A thread that waits for a condition variable: since when, and how often it had taken the lock.
 struct Waiting {
-    condition: u64,
+    condition: u32,
     begin: u32,
     depth: u32,
 }
 
-/// A barrier: who has arrived, round by round, and in which round each thread is.
+/// A barrier: who arrives and who leaves, in the order of the trace.
 #[derive(Default)]
 struct Barrier {
-    arrived: Vec<u32>,
-    left: bool,
-    round: usize,
-    rounds: FxHashMap<usize, Vec<u32>>,
-    of_thread: FxHashMap<u32, usize>,
+    /// How many meet.
+    count: Option<u64>,
+    arrived: FxHashMap<u32, Vec<u32>>,
+    left: FxHashMap<u32, Vec<u32>>,
+}
+
+/// A channel: what is sent and what is received, in the order of the trace.
+#[derive(Default)]
+struct Channel {
+    sent: Vec<u32>,
+    received: Vec<u32>,
 }
 
 /// A trace may have so many threads without steps.
@@ -126,16 +135,20 @@ struct Builder {
     created: FxHashMap<u64, u32>,
     before: Before,
     candidates: Vec<u32>,
-    lock_at: BTreeMap<u64, u32>,
+    /// What is at an address: a lock, a condition variable, a barrier or a channel.
+    here: BTreeMap<u64, u32>,
     allocated: FxHashMap<u64, u64>,
     holders: Vec<Vec<Holder>>,
     sections: Vec<Section>,
     waiting: FxHashMap<u32, Waiting>,
     /// Who wakes those who wait for a condition variable: thread and step.
-    wakers: FxHashMap<u64, Vec<(u32, u32)>>,
+    wakers: FxHashMap<u32, Vec<(u32, u32)>>,
     /// Who has waited: condition variable, thread, from which step to which.
-    woken: Vec<(u64, u32, u32, u32)>,
-    barriers: FxHashMap<u64, Barrier>,
+    woken: Vec<(u32, u32, u32, u32)>,
+    barriers: FxHashMap<u32, Barrier>,
+    /// How many meet at barriers of which it is not known where they are.
+    counts: FxHashSet<u64>,
+    channels: FxHashMap<u32, Channel>,
 }
 
 impl Builder {
@@ -179,10 +192,12 @@ impl Builder {
                 self.give(at, thread, address, false)?;
             }
             Event::WaitBegin { condition, lock, .. } => {
+                let condition = self.thing(condition);
                 let depth = self.give(at, thread, lock, true)?;
                 self.waiting.insert(thread, Waiting { condition, begin: at, depth });
             }
             Event::WaitEnd { condition, lock, .. } => {
+                let condition = self.thing(condition);
                 let waiting = self.waiting.remove(&thread).filter(|w| w.condition == condition);
                 let Some(Waiting { begin, depth, .. }) = waiting else {
                     return Err(format!("step {at} ends to wait without having begun to"));
@@ -190,18 +205,40 @@ impl Builder {
                 self.woken.push((condition, thread, begin, at));
                 self.take(at, thread, lock, false, depth)?;
             }
-            Event::Signal { condition, .. } => {
+            Event::Signal { condition, .. } | Event::Broadcast { condition, .. } => {
+                let condition = self.thing(condition);
                 self.wakers.entry(condition).or_default().push((thread, at));
             }
-            Event::Broadcast { condition, .. } => {
-                self.wakers.entry(condition).or_default().push((thread, at));
+            Event::Barrier { address: 0, count, .. } => {
+                self.counts.insert(count);
+                return Ok(());
+            }
+            Event::Barrier { address, count, .. } => {
+                let barrier = self.thing(address);
+                self.barriers.entry(barrier).or_default().count = Some(count);
+                return Ok(());
             }
             Event::BarrierEnter { address, .. } => {
-                self.barriers.entry(address).or_default().enter(at, thread);
+                let barrier = self.thing(address);
+                let barrier = self.barriers.entry(barrier).or_default();
+                barrier.arrived.entry(thread).or_default().push(at);
             }
             Event::BarrierLeave { address, .. } => {
-                let barrier = self.barriers.entry(address).or_default();
-                self.before.entry(at).or_default().extend(barrier.leave(thread));
+                let barrier = self.thing(address);
+                let barrier = self.barriers.entry(barrier).or_default();
+                barrier.left.entry(thread).or_default().push(at);
+            }
+            Event::Send { channel, .. } => {
+                let channel = self.thing(channel);
+                self.channels.entry(channel).or_default().sent.push(at);
+            }
+            Event::Receive { channel, .. } => {
+                let channel = self.thing(channel);
+                self.channels.entry(channel).or_default().received.push(at);
+            }
+            Event::Renew { address, .. } => {
+                self.here.remove(&address);
+                return Ok(());
             }
             Event::Allocate { address, bytes, .. } => {
                 self.allocated.insert(address, bytes);
@@ -210,16 +247,14 @@ impl Builder {
             Event::Free { address, .. } => {
                 let bytes = self.allocated.remove(&address).unwrap_or(0);
                 let range = address..address.saturating_add(bytes);
-                let gone: Vec<u64> = self.lock_at.range(range).map(|(&lock, _)| lock).collect();
-                for lock in gone {
-                    self.lock_at.remove(&lock);
+                let gone: Vec<u64> = self.here.range(range).map(|(&thing, _)| thing).collect();
+                for thing in gone {
+                    self.here.remove(&thing);
                 }
                 return Ok(());
             }
             Event::Handle { .. } | Event::Injected | Event::Exit { .. } => return Ok(()),
             Event::Library { .. } | Event::Release { .. } => return Ok(()),
-            Event::Barrier { .. } | Event::Renew { .. } => return Ok(()),
-            Event::Send { .. } | Event::Receive { .. } => return Ok(()),
         }
         self.candidates.push(at);
         Ok(())
@@ -229,13 +264,14 @@ impl Builder {
         self.before.entry(second).or_default().push(first);
     }
 
-    fn lock(&mut self, address: u64) -> usize {
+    /// What is at an address: a number that nothing else has.
+    fn thing(&mut self, address: u64) -> u32 {
         let next = self.holders.len() as u32;
-        let lock = *self.lock_at.entry(address).or_insert(next);
-        if lock == next {
+        let thing = *self.here.entry(address).or_insert(next);
+        if thing == next {
             self.holders.push(Vec::new());
         }
-        lock as usize
+        thing
     }
 
     fn take(
@@ -246,13 +282,13 @@ impl Builder {
         shared: bool,
         depth: u32,
     ) -> Result<(), String> {
-        let lock = self.lock(address);
-        let holders = &mut self.holders[lock];
+        let lock = self.thing(address);
+        let holders = &mut self.holders[lock as usize];
         if let Some(holder) = holders.iter_mut().find(|holder| holder.thread == thread) {
             holder.depth += depth;
             return Ok(());
         }
-        let section = Section { lock: lock as u32, thread, shared, begin: at, end: OPEN };
+        let section = Section { lock, thread, shared, begin: at, end: OPEN };
         let other = holders.iter().map(|holder| self.sections[holder.section as usize]);
         if let Some(other) = { other }.find(|other| section.excludes(other)) {
             return Err(format!(
@@ -267,8 +303,8 @@ impl Builder {
 
     /// Gives a lock back once, or as often as it was taken; how often it was given back.
     fn give(&mut self, at: u32, thread: u32, address: u64, all: bool) -> Result<u32, String> {
-        let lock = self.lock(address);
-        let holders = &mut self.holders[lock];
+        let lock = self.thing(address);
+        let holders = &mut self.holders[lock as usize];
         let Some(place) = holders.iter().position(|holder| holder.thread == thread) else {
             return Err(format!(
                 "step {at} gives back the lock at {address:#x}, which its thread does not have"
@@ -297,13 +333,51 @@ impl Builder {
         }
     }
 
+    /// Everybody arrives at a barrier before anybody leaves it, round by round.
+    fn meet(&mut self) {
+        let mut unknown = self.counts.iter();
+        let usual = match (unknown.next(), unknown.next()) {
+            (Some(&count), None) => Some(count),
+            _ => None,
+        };
+        for Barrier { count, arrived, left } in std::mem::take(&mut self.barriers).into_values() {
+            // With others among them, a round is of whoever comes first.
+            if count.or(usual) != Some(arrived.len() as u64) {
+                continue;
+            }
+            for left in left.values() {
+                for (round, &leave) in left.iter().enumerate() {
+                    for enter in arrived.values().filter_map(|enters| enters.get(round)) {
+                        self.order(*enter, leave);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is received was sent.
+    fn receive(&mut self) {
+        for Channel { sent, received } in std::mem::take(&mut self.channels).into_values() {
+            for (&send, receive) in sent.iter().zip(received) {
+                self.order(send, receive);
+            }
+        }
+    }
+
     fn finish(mut self, steps: &[Step]) -> Model {
         self.wake();
+        self.meet();
+        self.receive();
+        // Of one thread there is the order of the thread; what comes later in the trace comes before nothing.
+        for (&at, sources) in &mut self.before {
+            let thread = steps[at as usize].thread;
+            sources.retain(|&source| source < at && steps[source as usize].thread != thread);
+        }
+        self.before.retain(|_, sources| !sources.is_empty());
         let mut locks: Vec<Vec<OfThread>> = Vec::new();
         locks.resize_with(self.holders.len(), Vec::new);
-        let (open, closed): (Vec<Section>, Vec<Section>) =
-            self.sections.iter().partition(|section| section.end == OPEN);
-        for (number, section) in closed.iter().enumerate() {
+        let sections = std::mem::take(&mut self.sections);
+        for (number, section) in sections.iter().enumerate() {
             let lock = &mut locks[section.lock as usize];
             let place = lock.iter().position(|of| of.thread == section.thread);
             let place = place.unwrap_or_else(|| {
@@ -315,14 +389,6 @@ impl Builder {
                 lock[place].exclusive.push(number as u32);
             }
         }
-        for section in open {
-            for of in &locks[section.lock as usize] {
-                let numbers = if section.shared { &of.exclusive } else { &of.all };
-                if let Some(&last) = numbers.last().filter(|_| of.thread != section.thread) {
-                    self.order(closed[last as usize].end, section.begin);
-                }
-            }
-        }
         for lock in &mut locks {
             let contended = lock.len() > 1 && lock.iter().any(|of| !of.exclusive.is_empty());
             if !contended {
@@ -331,12 +397,14 @@ impl Builder {
         }
         let mut holding = vec![Vec::<(u32, u32)>::new(); self.last.len()];
         let mut roles: FxHashMap<u32, Role> = FxHashMap::default();
-        for (number, section) in closed.iter().enumerate() {
+        for (number, section) in sections.iter().enumerate() {
             if locks[section.lock as usize].is_empty() {
                 continue;
             }
             roles.insert(section.begin, Role::Begin(number as u32));
-            roles.insert(section.end, Role::End(number as u32));
+            if section.end != OPEN {
+                roles.insert(section.end, Role::End(number as u32));
+            }
             let holding = &mut holding[section.thread as usize];
             match holding.last_mut().filter(|last| section.begin < last.1) {
                 Some(last) => last.1 = last.1.max(section.end),
@@ -356,33 +424,6 @@ impl Builder {
         });
         let points = points.collect();
         let threads = self.last.len();
-        Model { threads, points, before: self.before, sections: closed, locks, holding }
-    }
-}
-
-impl Barrier {
-    fn enter(&mut self, at: u32, thread: u32) {
-        if self.left {
-            self.left = false;
-            self.rounds.insert(self.round, std::mem::take(&mut self.arrived));
-            self.round += 1;
-        }
-        self.arrived.push(at);
-        self.of_thread.insert(thread, self.round);
-    }
-
-    /// Who arrived in the round of this thread. A round has all its arrivals when the first leaves, and each leaves once.
-    fn leave(&mut self, thread: u32) -> Vec<u32> {
-        let Some(round) = self.of_thread.remove(&thread) else { return Vec::new() };
-        if round == self.round {
-            self.left = true;
-            return self.arrived.clone();
-        }
-        // Rounds that everybody has left are not needed any more.
-        let arrived = self.rounds.get(&round).cloned().unwrap_or_default();
-        if !self.of_thread.values().any(|&other| other == round) {
-            self.rounds.remove(&round);
-        }
-        arrived
+        Model { threads, points, before: self.before, sections, locks, holding }
     }
 }

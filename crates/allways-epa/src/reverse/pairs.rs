@@ -3,7 +3,7 @@
 use super::access::Accesses;
 use super::ask::{Asked, ask};
 use super::clocks::Clocks;
-use super::model::{Model, Role};
+use super::model::Model;
 use super::window::{Graph, Order, Window};
 use super::{Reversibility, Witness, witness};
 use crate::step::Step;
@@ -14,8 +14,6 @@ pub(super) struct Pairs<'p> {
     steps: &'p [Step],
     solver: Embedded,
     clocks: Clocks<'p>,
-    /// Sections that each thread is in.
-    open: Vec<Vec<u32>>,
     pairs: u64,
     settled_by_order: u64,
     asked: u64,
@@ -27,8 +25,7 @@ const PATIENCE: usize = 4096;
 impl<'p> Pairs<'p> {
     pub fn new(model: &'p Model, steps: &'p [Step], solver: Embedded, follow: bool) -> Self {
         let clocks = Clocks::new(model, follow);
-        let open = vec![Vec::new(); model.threads];
-        Pairs { model, steps, solver, clocks, open, pairs: 0, settled_by_order: 0, asked: 0 }
+        Pairs { model, steps, solver, clocks, pairs: 0, settled_by_order: 0, asked: 0 }
     }
 
     /// Looks at all pairs. An error is the step at which it was stopped.
@@ -42,12 +39,6 @@ impl<'p> Pairs<'p> {
             }
             if let Some(point) = points.next_if(|point| point.step == now) {
                 self.clocks.point(point);
-                let open = &mut self.open[point.thread as usize];
-                match point.role {
-                    Role::Begin(section) => open.push(section),
-                    Role::End(section) => open.retain(|&other| other != section),
-                    Role::Other => {}
-                }
             }
             accesses.touch(now, &mut compared);
             for &earlier in &compared {
@@ -78,23 +69,21 @@ impl<'p> Pairs<'p> {
         Ok(Reversibility::Never { pairs, settled_by_order, asked })
     }
 
-    /// The earlier step comes before this one in every order. If both are in sections that exclude each other, so do the
-    /// sections, as a whole.
+    /// Whenever this step is reached, the earlier one has been. The clocks know from here on, and other questions by the next
+    /// point of the thread.
     fn learn(&mut self, earlier: u32, now: u32) {
         let Pairs { model, steps, .. } = *self;
         let (thread, other) = (steps[now as usize].thread, steps[earlier as usize].thread);
         self.clocks.join(thread, now, other, earlier);
-        for &number in &self.open[thread as usize] {
-            let section = model.sections[number as usize];
-            let lock = &model.locks[section.lock as usize];
-            let Some(of) = lock.iter().find(|of| of.thread == other) else { continue };
-            let begun = of.all.partition_point(|&n| model.sections[n as usize].begin < earlier);
-            let Some(last) = begun.checked_sub(1) else { continue };
-            let first = model.sections[of.all[last] as usize];
-            if earlier < first.end && first.excludes(&section) {
-                self.clocks.extra.entry(section.begin).or_default().push(first.end);
-                self.clocks.join(thread, now, other, first.end);
-            }
+        self.clocks.sections(thread, now);
+        let known = self.clocks.known(thread, other);
+        // The last point of the other thread that is known: windows have nothing but points.
+        let before = model.points.partition_point(|point| point.step < known);
+        let source = model.points[..before].iter().rev().find(|point| point.thread == other);
+        let after = model.points.partition_point(|point| point.step < now);
+        let next = model.points[after..].iter().find(|point| point.thread == thread);
+        if let (Some(source), Some(next)) = (source, next) {
+            self.clocks.extra.entry(next.step).or_default().push(source.step);
         }
     }
 }

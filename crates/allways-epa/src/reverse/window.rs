@@ -1,14 +1,16 @@
-//! The part of a trace that matters when it is asked whether `b` can come before `a`.
+//! The part of a trace that matters when it is asked whether `b` can come without `a` before it: whether there is a beginning of a
+//! run that has `b` and not `a`.
 //!
 //! Take a set of steps, the *past*, such that whatever comes before one of them is one of them, and of each section
-//! all or nothing. If there is an order of all steps in which `b` comes before `a`, and neither is in the past, then there
-//! is one that begins with the past, in the order of the trace, and goes on with the rest as in that order: nothing in the
-//! rest comes before anything of the past, and sections of both do not overlap, as each is on one side. It is the same with
-//! a *future*, a set of steps with all that come after them: it may come last, in the order of the trace. So only what is neither past
-//! nor future has to be ordered anew, and if that is not possible, nothing is: the window is no approximation.
+//! all or nothing. If there is such a beginning, and neither step is in the past, then there is one that starts with all of the past, in
+//! the order of the trace, and goes on with the rest of the beginning in its order: nothing in the rest comes before anything of the
+//! past, and sections of both do not overlap, as each is on one side, and those of the past are over. It is simpler with
+//! a *future*, a set of steps with all that come after them, and of each section all or nothing, without `b`: a beginning is still one if it is
+//! left out. So only what is neither past nor future has to be ordered anew, and if that is not possible, nothing is:
+//! the window is no approximation.
 //!
 //! The past is what comes before `a` in the trace, less sections that are not over there, less what comes after what was
-//! left out; and the other way round for the future and `b`.
+//! left out; and the other way round for the future and `b`. Sections without an end are never in the past.
 
 use super::model::{Before, Model, Role};
 use crate::step::Step;
@@ -82,7 +84,7 @@ fn end(order: &Order<'_>, b: u32) -> Vec<u32> {
     loop {
         for (thread, end) in end.iter_mut().enumerate() {
             if let Some((_, last)) = held(model, thread, *end) {
-                *end = last + 1;
+                *end = last.saturating_add(1);
             }
         }
         let last = end.iter().max().copied().unwrap_or(b);

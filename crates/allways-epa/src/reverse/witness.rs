@@ -1,15 +1,15 @@
-//! Orders of all steps: made of an order of the points of a window, and checked, step by step, before they are reported.
+//! Beginnings of runs: made of an order of points of a window, and checked, step by step, before they are reported.
 
 use super::Witness;
 use super::access::access;
-use super::model::{Model, Role};
+use super::model::{Model, Point, Role};
 use super::window::{Graph, Order, Window};
 use crate::step::Step;
 
-/// All steps: the past as in the trace, the window as its nodes are ordered, the future as in the trace.
+/// The beginning of a run: the past as in the trace, then the window as its nodes are ordered.
 ///
-/// A step that is no node has to do with order only by its thread, so it comes right after the node before it,
-/// or first of all if there is none in the window.
+/// A step that is no node has to do with order only by its thread. So it comes right after the node before it, or first of
+/// all if there is none in the window; if there is a node of its thread after it, and not at all otherwise.
 pub(super) fn expand(
     order: &Order<'_>,
     window: &Window,
@@ -17,24 +17,29 @@ pub(super) fn expand(
     nodes: &[u32],
 ) -> Vec<usize> {
     let steps = order.steps;
-    let mut places = vec![0; graph.nodes.len()];
+    let mut places = vec![None; graph.nodes.len()];
+    // Up to where each thread gets.
+    let mut end = window.begin.clone();
     for (place, &node) in nodes.iter().enumerate() {
-        places[node as usize] = place;
+        places[node as usize] = Some(place);
+        let step = graph.nodes[node as usize];
+        let end = &mut end[order.thread(step)];
+        *end = (*end).max(step + 1);
     }
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    let (mut past, mut first, mut future) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut past, mut first) = (Vec::new(), Vec::new());
     let mut last: Vec<Option<usize>> = vec![None; order.model.threads];
     let mut next_node = 0;
     for (at, step) in steps.iter().enumerate() {
         let thread = step.thread as usize;
         if graph.nodes.get(next_node) == Some(&(at as u32)) {
-            last[thread] = Some(places[next_node]);
+            last[thread] = places[next_node];
             next_node += 1;
         }
-        if (at as u32) < window.begin[thread] {
+        if at as u32 >= end[thread] {
+            continue;
+        } else if (at as u32) < window.begin[thread] {
             past.push(at);
-        } else if at as u32 >= window.end[thread] {
-            future.push(at);
         } else {
             match last[thread] {
                 Some(place) => after[place].push(at),
@@ -44,12 +49,11 @@ pub(super) fn expand(
     }
     past.extend(first);
     past.extend(after.into_iter().flatten());
-    past.extend(future);
     past
 }
 
-/// Says what is wrong with a witness, if anything is: an order that has not all steps or not each once, that no run
-/// can have, or in which nothing is reversed.
+/// Says what is wrong with a witness, if anything is: a step that comes twice, a beginning that no run can have, or one in which nothing
+/// is reversed.
 pub(super) fn verify(model: &Model, steps: &[Step], witness: &Witness) -> Result<(), String> {
     let &Witness { first, second, ref order } = witness;
     let wrong = |what: &str| Err(format!("an order was found that is none: {what}"));
@@ -60,9 +64,6 @@ pub(super) fn verify(model: &Model, steps: &[Step], witness: &Witness) -> Result
             _ => return wrong("a step comes twice"),
         }
     }
-    if order.len() != steps.len() {
-        return wrong("steps are missing");
-    }
     let dependent = match (access(&steps[first]), access(&steps[second])) {
         (Some((one, one_writes)), Some((other, other_writes))) => {
             let overlap = one.offset < other.offset.saturating_add(other.bytes)
@@ -72,22 +73,27 @@ pub(super) fn verify(model: &Model, steps: &[Step], witness: &Witness) -> Result
         }
         _ => false,
     };
-    if !dependent || first >= second || places[second] >= places[first] {
+    let is_last = order.last() == Some(&second);
+    if !dependent || first >= second || !is_last || places[first] != usize::MAX {
         return wrong("no steps that depend on each other are reversed");
     }
     let mut last = vec![None; model.threads];
     for (at, step) in steps.iter().enumerate() {
         let last = last[step.thread as usize].replace(at);
-        if last.is_some_and(|last: usize| places[last] >= places[at]) {
+        let is_there = places[at] != usize::MAX;
+        if is_there && last.is_some_and(|last: usize| places[last] >= places[at]) {
             return wrong("a thread goes back");
         }
     }
     for (&at, sources) in &model.before {
-        if sources.iter().any(|&source| places[source as usize] >= places[at as usize]) {
+        let place = places[at as usize];
+        let is_there = place != usize::MAX;
+        if is_there && sources.iter().any(|&source| places[source as usize] >= place) {
             return wrong("a thread does not wait");
         }
     }
-    let mut points: Vec<_> = model.points.iter().collect();
+    let is_there = |point: &&Point| places[point.step as usize] != usize::MAX;
+    let mut points: Vec<_> = model.points.iter().filter(is_there).collect();
     points.sort_unstable_by_key(|point| places[point.step as usize]);
     let mut open: Vec<Vec<u32>> = vec![Vec::new(); model.locks.len()];
     for point in points {

@@ -117,7 +117,7 @@ fn next_stamp(bytes: &[u8]) -> Option<u64> {
             }
             reader.number()
         }
-        2..=15 | 18 => reader.number(),
+        2..=15 | 18..=23 => reader.number(),
         _ => None,
     }
 }
@@ -132,6 +132,10 @@ mod tests {
             let Some(count) = Event::count(code) else { continue };
             let mut bytes = vec![code as u8];
             bytes.extend(101..101 + count as u8);
+            // The last of these is a yes or no.
+            if let (23 | 24, Some(last)) = (code, bytes.last_mut()) {
+                *last = 1;
+            }
             let program = allways_epa_format::Program::default();
             let Ok(Some(Record::Event(event))) = Records::new(&program, &bytes).next() else {
                 panic!("code {code} is an event");
