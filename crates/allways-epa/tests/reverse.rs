@@ -229,6 +229,31 @@ fn a_lock_and_other_order_together() {
     possible(&ordered_by_a_lock(false, false));
     // Before the join, the second can have the lock first; then it waits for ever, but it has read something else.
     possible(&ordered_by_a_lock(true, true));
+    // If it never gives the lock back, it is the same.
+    let mut held = ordered_by_a_lock(true, false);
+    held.pop();
+    assert_eq!(never(&held), (1, 0));
+}
+
+/// That one section comes before another is known where it follows from a join, and not where the other begins: what that one
+/// does before the join, such as to create a thread, can happen before the first section.
+#[test]
+fn what_follows_from_a_join_is_not_known_before_it() {
+    let mut trace = two_threads();
+    let first = trace.write(1, 0);
+    trace.lock(1, L);
+    trace.event(1, Event::Create { stamp: 0, thread: 3 });
+    trace.unlock(1, L);
+    trace.begin(3);
+    trace.event(3, Event::End { stamp: 0 });
+    trace.lock(2, L);
+    trace.event(2, Event::Create { stamp: 0, thread: 4 });
+    trace.event(2, Event::Join { stamp: 0, thread: 3 });
+    trace.unlock(2, L);
+    trace.begin(4);
+    let second = trace.read(4, 0);
+    let witness = possible(&trace.steps);
+    assert_eq!((witness.first, witness.second), (first, second));
 }
 
 /// The barrier orders the two sections of M, which lie across those of L, and so orders those as well: for what comes
