@@ -4,7 +4,7 @@
 mod reverse_support;
 
 use allways_epa::reverse::{Options, Reversibility, check};
-use allways_epa::step::{Action, Place};
+use allways_epa::step::{Action, Event, Place};
 use reverse_support::Trace;
 use std::time::Instant;
 
@@ -87,34 +87,23 @@ fn hundreds_of_threads() {
     assert!(matches!(timed("64 workers at a time", &trace), Reversibility::Never { .. }));
 }
 
-/// A hand-over by a condition variable for each item.
+/// A hand-over by a channel for each item, and one back.
 #[test]
 #[ignore = "prints times"]
 fn hand_overs() {
     let mut trace = Trace::default();
-    let (lock, full, empty) = (0x100, 0x200, 0x300);
     trace.begin(0);
     trace.create(0, 1);
     trace.create(0, 2);
-    trace.lock(2, lock);
-    trace.read(2, 0);
-    trace.wait_begin(2, full, lock);
-    for _ in 0..300_000 {
-        trace.lock(1, lock);
-        trace.read(1, 0);
-        trace.write(1, 1);
-        trace.write(1, 0);
-        trace.signal(1, full);
-        trace.wait_begin(1, empty, lock);
-        trace.wait_end(2, full, lock);
-        trace.read(2, 0);
-        trace.read(2, 1);
-        trace.write(2, 0);
-        trace.signal(2, empty);
-        trace.wait_begin(2, full, lock);
-        trace.wait_end(1, empty, lock);
-        trace.read(1, 0);
-        trace.unlock(1, lock);
+    let hand_over = |trace: &mut Trace, from, to, channel| {
+        trace.write(from, 1);
+        trace.event(from, Event::Send { stamp: 0, channel });
+        trace.event(to, Event::Receive { stamp: 0, channel });
+        trace.read(to, 1);
+    };
+    for _ in 0..500_000 {
+        hand_over(&mut trace, 1, 2, 0x200);
+        hand_over(&mut trace, 2, 1, 0x300);
     }
     assert!(matches!(timed("hand-overs", &trace), Reversibility::Never { .. }));
 }
