@@ -65,6 +65,15 @@ static void move_centres(int count)
     }
 }
 
+/* What was found, a line at a time: written as a file is. */
+static char line[128];
+
+static void print(int length)
+{
+    if (length > 0)
+        fwrite(line, 1, length, stdout);
+}
+
 int main(int argc, char **argv)
 {
     int threads = argc > 1 ? atoi(argv[1]) : 8;
@@ -104,9 +113,9 @@ int main(int argc, char **argv)
         }
         move_centres(count);
     }
-    printf("rounds: %d\n", rounds);
+    print(snprintf(line, sizeof line, "rounds: %d\n", rounds));
     for (int centre = 0; centre < CENTRES; centre++)
-        printf("centre %d: %d %d\n", centre, centres[centre][0], centres[centre][1]);
+        print(snprintf(line, sizeof line, "centre %d: %d %d\n", centre, centres[centre][0], centres[centre][1]));
     free(shares);
     free(handles);
     free(nearest);

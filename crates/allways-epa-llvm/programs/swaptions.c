@@ -71,6 +71,15 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* What was found, a line at a time: written as a file is. */
+static char line[128];
+
+static void print(int length)
+{
+    if (length > 0)
+        fwrite(line, 1, length, stdout);
+}
+
 int main(int argc, char **argv)
 {
     int threads = argc > 1 ? atoi(argv[1]) : 4;
@@ -97,7 +106,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < threads; i++)
         pthread_join(handles[i], NULL);
     for (int i = 0; i < count; i++)
-        printf("swaption %d: %.8f %.8f\n", i, swaptions[i].price, swaptions[i].error);
+        print(snprintf(line, sizeof line, "swaption %d: %.8f %.8f\n", i, swaptions[i].price, swaptions[i].error));
     free(shares);
     free(handles);
     free(swaptions);
