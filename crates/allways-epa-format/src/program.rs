@@ -67,8 +67,22 @@ pub enum ValueKind {
     Float,
     /// The bits of an `f64`.
     Double,
-    /// Something wider than 64 bits (a vector, a structure, a long double): a hash of its bits, in which addresses may be.
+    /// Something in which addresses may be beside other things (a structure, an array, a vector of words): a hash of its bits.
     Other,
+    /// A number wider than 64 bits, or a vector of numbers that are not as wide: a hash of its bits.
+    Wide,
+}
+
+impl ValueKind {
+    /// How many bits values of this kind have; 0 if they are not kept as they are, so that they cannot be made wrong.
+    pub fn bits(self) -> u64 {
+        match self {
+            ValueKind::Int(bits) => bits.into(),
+            ValueKind::Pointer | ValueKind::Double => 64,
+            ValueKind::Float => 32,
+            ValueKind::Other | ValueKind::Wide => 0,
+        }
+    }
 }
 
 /// An instruction that is logged.
@@ -157,6 +171,7 @@ impl Program {
                     ValueKind::Float => 66,
                     ValueKind::Double => 67,
                     ValueKind::Other => 68,
+                    ValueKind::Wide => 69,
                 });
             }
         }
@@ -190,6 +205,7 @@ impl Program {
                     66 => ValueKind::Float,
                     67 => ValueKind::Double,
                     68 => ValueKind::Other,
+                    69 => ValueKind::Wide,
                     _ => return None,
                 })
             });

@@ -157,7 +157,7 @@ impl<'a, 'ctx> Caller<'a, 'ctx> {
 
 /// A tag: the site, the width of the value, and what can be made wrong.
 pub fn tag(site: usize, kind: Option<ValueKind>, roles: u64) -> u64 {
-    let width = kind.map_or(0, crate::values::width);
+    let width = kind.map_or(0, ValueKind::bits);
     // What has no bits of its own cannot be made wrong.
     let roles = if width == 0 { 0 } else { roles };
     site as u64 | width << 32 | roles

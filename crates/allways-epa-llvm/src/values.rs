@@ -34,20 +34,16 @@ pub fn kind(of: BasicTypeEnum) -> ValueKind {
             } else if float == context.f64_type() {
                 ValueKind::Double
             } else {
-                ValueKind::Other
+                ValueKind::Wide
             }
         }
+        BasicTypeEnum::IntType(_) => ValueKind::Wide,
+        // Words may be addresses. A structure may be defined in part only: nobody knows what the rest is.
+        BasicTypeEnum::VectorType(vector) => match kind(vector.get_element_type()) {
+            ValueKind::Int(64) | ValueKind::Pointer | ValueKind::Other => ValueKind::Other,
+            _ => ValueKind::Wide,
+        },
         _ => ValueKind::Other,
-    }
-}
-
-/// How many bits values of this kind have; 0 if they have no 64 bits of their own, and so cannot be made wrong.
-pub fn width(kind: ValueKind) -> u64 {
-    match kind {
-        ValueKind::Int(bits) => bits.into(),
-        ValueKind::Pointer | ValueKind::Double => 64,
-        ValueKind::Float => 32,
-        ValueKind::Other => 0,
     }
 }
 

@@ -10,8 +10,8 @@
 //! arguments of `main`) are named per thread in the order in which it meets them, so if one is wrong when a thread meets it
 //! first, that is not seen until the right one is met. Numbers of 64 bits are taken for addresses if they are in an object or
 //! where stacks and libraries are. A pointer to memory that was given back means what is there now, if that
-//! memory was allocated again. Of values wider than 64 bits only a hash is in the trace, in which addresses may be: they are
-//! left out, and [`Sanitised::hidden`] counts them.
+//! memory was allocated again. Of structures only a hash is in the trace, in which addresses may be: they are
+//! left out, and [`Sanitised::hidden`] counts them; their parts are compared wherever they are used.
 //!
 //! | file | what |
 //! |---|---|

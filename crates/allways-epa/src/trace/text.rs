@@ -39,7 +39,7 @@ fn to_io(error: TraceError) -> io::Error {
 pub(crate) fn write_number(output: &mut dyn Write, value: u64, kind: ValueKind) -> io::Result<()> {
     match kind {
         ValueKind::Int(_) => write!(output, "{value}"),
-        ValueKind::Pointer | ValueKind::Other => write!(output, "{value:x}"),
+        ValueKind::Pointer | ValueKind::Other | ValueKind::Wide => write!(output, "{value:x}"),
         ValueKind::Float => write!(output, "{:?}", f32::from_bits(value as u32)),
         ValueKind::Double => write!(output, "{:?}", f64::from_bits(value)),
     }
