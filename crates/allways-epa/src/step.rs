@@ -22,7 +22,8 @@ pub enum Action {
     Read(Place),
     /// Writes memory.
     Write(Place),
-    /// Something by which threads wait for each other. Addresses and numbers of threads are as they were in the trace.
+    /// Something by which threads wait for each other. Numbers of threads and addresses of memory are as they were in the trace;
+    /// what is locked or waited for has a number that nothing else has in this trace, also if its address is used again.
     Event(Event),
 }
 

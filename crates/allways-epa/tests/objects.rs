@@ -335,3 +335,35 @@ fn steps_are_accesses_and_synchronisation() {
         ]
     );
 }
+
+/// Two calls of a function have their locks at the same address, and they are two; a global is one.
+#[test]
+fn a_lock_on_a_stack_that_is_used_again_is_another_lock() {
+    const STACK: u64 = 0x7ffd_0000_1000;
+    const GLOBAL: u64 = 0x5555_5555_0000;
+    let mut s = Sketch::new();
+    s.global("lock", 40, GLOBAL);
+    let enter = s.site(Opcode::Enter, "call-f", "f", 0, &[]);
+    let alloca = s.site(Opcode::Alloca, "alloca", "f", 0, &[POINTER, WORD]);
+    let leave = s.site(Opcode::Return, "ret", "f", 0, &[]);
+    s.begin(0, None, 0);
+    for _ in 0..2 {
+        s.put(0, enter, &[]);
+        s.put(0, alloca, &[STACK, 40]);
+        for address in [STACK, STACK, GLOBAL] {
+            s.event(0, |stamp| Event::Lock { stamp, address });
+            s.event(0, |stamp| Event::Unlock { stamp, address });
+        }
+        s.put(0, leave, &[]);
+    }
+    let locks = steps(&s.trace).unwrap().into_iter().filter_map(|step| match step.action {
+        Action::Event(Event::Lock { address, .. }) => Some(address),
+        _ => None,
+    });
+    let locks: Vec<u64> = locks.collect();
+    assert_eq!(locks.len(), 6);
+    assert_eq!(locks[0], locks[1]);
+    assert_eq!(locks[3], locks[4]);
+    assert_ne!(locks[0], locks[3]);
+    assert_eq!(locks[2], locks[5]);
+}

@@ -21,8 +21,10 @@
 //! | `tracker.rs` | the three together, record by record |
 //! | `value.rs` | values that mean the same in every run, kept in few bytes |
 //! | `text.rs` | for people (listings 6b and 7) |
+//! | `identity.rs` | which lock is at an address |
 //! | `steps.rs` | accesses to memory and synchronisation, for the check of reversibility |
 
+mod identity;
 mod memory;
 mod scopes;
 mod steps;

@@ -7,6 +7,7 @@
 //! Accesses to what a thread has on its stack and no other ever touches are left out. No access of another thread can depend
 //! on them, so they are in no pair that could be reversed; and they are most of all accesses.
 
+use super::identity::identified;
 use super::memory::{ObjectKind, number};
 use super::tracker::{Tracker, UNKNOWN_BYTES};
 use crate::step::{Action, Place, Step};
@@ -66,7 +67,7 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
                 pass.steps.push(Step { thread, record: number, site: None, action });
             }
             Record::Event(event) => {
-                let action = Action::Event(event);
+                let action = Action::Event(identified(&pass.tracker.memory, event));
                 pass.steps.push(Step { thread, record: number, site: None, action });
             }
             Record::Instruction { site, values } => {
