@@ -136,10 +136,68 @@ fn threads_that_an_exit_cuts_off_are_no_deviation() {
     let killed = run(&[Other], Some(&[Other])).sanitised();
     assert!(compare(&long, &short).is_same);
     assert!(compare(&short, &long).is_same);
-    assert!(compare(&ended, &short).is_same);
+    // It had come to its end by then, and now it does not although the process exits no earlier.
+    let stopped = compare(&ended, &short);
+    assert_eq!(stopped.first.map(|first| first.kind), Some(DeviationKind::EndsEarly));
+    // The process exits earlier: that is what deviates, and the other thread is not reached.
+    let later = run(&[Other, Other, Exit(0)], Some(&[Other, End])).sanitised();
+    let sooner = compare(&later, &short);
+    let firsts = sooner.threads.iter().map(|thread| thread.first.as_ref().map(|first| first.kind));
+    assert_eq!(firsts.collect::<Vec<_>>(), [Some(DeviationKind::Control), None]);
+    // It exits later: then there was more time, not less.
+    assert!(compare(&short, &later).threads[1].first.is_none());
+    assert!(
+        compare(&ended, &run(&[Other, Other, Exit(0)], Some(&[Other])).sanitised()).threads[1]
+            .first
+            .is_some()
+    );
     assert!(!compare(&long, &ended).is_same);
     assert!(!compare(&long, &killed).is_same);
     assert!(!compare(&long, &run(&[Other, Exit(1)], Some(&[Other])).sanitised()).is_same);
+}
+
+/// A thread that is cut off may have been about to create another.
+#[test]
+fn threads_that_were_not_created_yet_are_no_deviation() {
+    let run = |creates: bool, deviates: bool| {
+        let mut s = Sketch::new();
+        let add = s.site(Opcode::Compute, "add", "f", 4, &[INT, INT, INT]);
+        s.begin(0, None, 0);
+        s.create(0, 1, 0x7f00_0000_0700);
+        s.begin(1, Some(0), 0);
+        s.put(1, add, &[2 + u64::from(deviates), 1, 1]);
+        if creates {
+            for (parent, child) in [(1, 2), (2, 3)] {
+                s.create(parent, child, 0x7f00_0000_0700 + (child << 12));
+                s.begin(child, Some(parent), 0);
+                s.put(child, add, &[2, 1, 1]);
+            }
+        }
+        s.put(0, add, &[2, 1, 1]);
+        Event::Exit { status: 0 }.put(s.stream(0));
+        s.sanitised()
+    };
+    for (golden, faulty) in [(true, false), (false, true)] {
+        let comparison = compare(&run(golden, false), &run(faulty, false));
+        assert!(comparison.is_same, "{:?}", comparison.first);
+        assert_eq!(comparison.threads.len(), 4);
+        assert!(comparison.spread.nodes.is_empty());
+    }
+    // If the one that should have created them deviates, that may be why.
+    let comparison = compare(&run(true, false), &run(false, true));
+    let kinds = comparison.threads.iter().map(|thread| thread.first.as_ref().map(|d| d.kind));
+    let missing = Some(DeviationKind::ThreadMissing);
+    let expected = [None, Some(DeviationKind::Value), missing, missing];
+    assert_eq!(kinds.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_thread_that_deviates_and_then_stops_deviates_in_control() {
+    let golden = run(&[Store(1, A), Other, End], None).sanitised();
+    let killed = run(&[Store(2, A)], None).sanitised();
+    let comparison = compare(&golden, &killed);
+    assert_eq!(comparison.first.unwrap().kind, DeviationKind::Value);
+    assert_eq!(comparison.threads[0].control, Some(killed.records));
 }
 
 #[test]

@@ -367,3 +367,38 @@ fn a_lock_on_a_stack_that_is_used_again_is_another_lock() {
     assert_ne!(locks[0], locks[3]);
     assert_eq!(locks[2], locks[5]);
 }
+
+/// Numbers that look like addresses where no address was met are numbers: an error in them is seen.
+#[test]
+fn a_number_is_an_address_only_where_the_thread_knows_some() {
+    let (low, high) = (0x7f12_3456_7890, 0xff12_3456_7890);
+    let stored = |knows: &dyn Fn(&mut Sketch, u32), thread, word: u64| {
+        let (mut s, pointer, store, _) = sketch();
+        s.create(0, 1, 0x5500_0000_0700);
+        s.begin(1, Some(0), 0);
+        knows(&mut s, pointer);
+        s.put(thread, store, &[word, 0]);
+        s.lines().pop().unwrap().split(' ').nth(2).unwrap().to_owned()
+    };
+    let nothing = |_: &mut Sketch, _| ();
+    assert_eq!(stored(&nothing, 0, low), low.to_string());
+    assert_eq!(stored(&nothing, 0, high), high.to_string());
+    // On a machine with addresses of 47 bits, numbers of 48 bits remain numbers.
+    let points = |s: &mut Sketch, pointer| s.put(0, pointer, &[0x7ffc_0000_8000, 0]);
+    assert_eq!(stored(&points, 0, low), "T_0.u1");
+    assert_eq!(stored(&points, 0, high), high.to_string());
+    let points_high = |s: &mut Sketch, pointer| s.put(0, pointer, &[0xffff_f000_8000, 0]);
+    assert_eq!(stored(&points_high, 0, high), "T_0.u1");
+    assert_eq!(stored(&points_high, 0, low), low.to_string());
+    // What another thread has met by then depends on who is faster.
+    assert_eq!(stored(&points, 1, low), low.to_string());
+    let allocates = |s: &mut Sketch, _| s.allocate(1, 0x7e00_0000_1000, 8);
+    assert_eq!(stored(&allocates, 1, low), "T_0_0.u0");
+    let (mut s, pointer, store, _) = sketch();
+    s.put(0, pointer, &[0x7ffc_0000_8000, 0]);
+    s.create(0, 1, 0x5500_0000_0700);
+    s.begin(1, Some(0), 0);
+    s.put(1, store, &[low, 0]);
+    // Who created it knew.
+    assert_eq!(s.lines().pop().unwrap(), "T_0_0 store T_0_0.u0 0");
+}

@@ -3,9 +3,10 @@
 //! Everything that a campaign asks of traces is asked here. The golden trace is sanitised once, and compared with by all threads.
 
 use super::journal::Entered;
+use super::limits::Limits;
 use super::outcome::Ended;
 use super::plan::Candidates;
-use super::process::{Limits, Run, Target, run};
+use super::process::{Run, Target, run};
 use super::{Difference, Judgement};
 use crate::compare::{DeviationKind, NodeKind, compare};
 use crate::sanitise::Sanitised;
@@ -26,7 +27,7 @@ pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>
                 "{name} was ended by signal {signal} although nothing was made wrong{said}"
             ));
         }
-        Ended::TimedOut | Ended::WroteTooMuch => {
+        Ended::TimedOut | Ended::WroteTooMuch | Ended::TookTooMuch => {
             return Err(format!("{name} does not end although nothing was made wrong"));
         }
     }
@@ -74,11 +75,10 @@ impl Golden {
         }
         let entered =
             comparison.first.map(|first| Entered { thread: first.thread, site: first.site });
+        // How many records threads have says nothing: an exit cuts off those that still run, each at any place.
         let control = comparison.threads.iter().any(|thread| {
             let kind = thread.first.as_ref().map(|first| first.kind);
-            thread.control.is_some()
-                || thread.golden != thread.faulty
-                || kind.is_some_and(|kind| kind != DeviationKind::Value)
+            thread.control.is_some() || kind.is_some_and(|kind| kind != DeviationKind::Value)
         });
         let sites = comparison.spread.nodes.iter().filter_map(|node| match node.kind {
             NodeKind::Instruction(site) => Some((site, node.count)),

@@ -21,9 +21,12 @@ pub struct Heading {
     pub arguments: Vec<String>,
     /// The seed of the faults.
     pub seed: u64,
+    /// Whether the golden run was checked, so that no deviation is by chance.
+    pub checked: bool,
 }
 
 const FIRST: &str = "# allways epa campaign 1";
+const CHECKED: &str = "checked";
 
 impl Heading {
     fn lines(&self) -> Vec<(&'static str, String)> {
@@ -34,6 +37,7 @@ impl Heading {
             ("fingerprint", format!("{:016x}", self.fingerprint)),
             ("arguments", arguments.join(" ")),
             ("seed", self.seed.to_string()),
+            (CHECKED, if self.checked { "yes" } else { "no" }.to_owned()),
         ]
     }
 
@@ -92,11 +96,12 @@ impl Finding {
     pub fn line(&self) -> String {
         let Finding { number, fault, ended, entered, threads, objects, .. } = self;
         let outcome = self.outcome.name();
-        let trace = match (self.deviated, self.propagated) {
-            (false, _) if !self.injected => "not-injected",
-            (false, _) => "same",
-            (true, false) => "contained",
-            (true, true) => "deviated",
+        let trace = match (self.injected, self.deviated, self.propagated) {
+            (false, false, _) => "not-injected",
+            (false, true, _) => "not-injected-deviated",
+            (true, false, _) => "same",
+            (true, true, false) => "contained",
+            (true, true, true) => "deviated",
         };
         let entered = match entered {
             Some(Entered { thread, site: Some(site) }) => format!("{thread}@{site}"),
@@ -124,10 +129,12 @@ impl Finding {
                 Some(Entered { thread: thread.to_owned(), site: Some(site.parse().ok()?) })
             }
         };
-        let (deviated, propagated) = match trace {
-            "same" | "not-injected" => (false, false),
-            "contained" => (true, false),
-            "deviated" => (true, true),
+        let (injected, deviated, propagated) = match trace {
+            "not-injected" => (false, false, false),
+            "not-injected-deviated" => (false, true, false),
+            "same" => (true, false, false),
+            "contained" => (true, true, false),
+            "deviated" => (true, true, true),
             _ => return None,
         };
         Some(Finding {
@@ -136,7 +143,7 @@ impl Finding {
             outcome: outcome.parse().ok()?,
             deviated,
             propagated,
-            injected: trace != "not-injected",
+            injected,
             ended: ended.parse().ok()?,
             entered,
             threads: names(threads),
@@ -205,7 +212,7 @@ impl Journal {
             .find_map(|line| line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// What the heading says of something: `seed`, `program`, `arguments`, `fingerprint`.
+    /// What the heading says of something: `seed`, `program`, `arguments`, `fingerprint`, `checked`.
     pub fn said(&self, name: &str) -> &str {
         self.value(name).unwrap_or_default()
     }
@@ -219,6 +226,11 @@ impl Journal {
                 continue;
             }
             return Err(match name {
+                CHECKED if heading.checked => {
+                    "it was begun with --unchecked, and not all of it can be checked any more"
+                        .to_owned()
+                }
+                CHECKED => "it was begun without --unchecked".to_owned(),
                 "fingerprint" => "the program has changed since".to_owned(),
                 _ => format!("it had {name} {}, not {}", shown(was), shown(&value)),
             });
@@ -279,13 +291,17 @@ mod tests {
             fingerprint: 0xfe,
             arguments: vec!["1".into(), "two\nlines".into()],
             seed: 7,
+            checked: true,
         }
     }
 
     #[test]
     fn lines_are_read_as_they_are_written() {
-        let idle = Finding { injected: false, ..finding(3, "benign", false) };
-        assert_eq!(Finding::parse(&idle.line()), Some(idle));
+        for (outcome, deviated) in [("benign", false), ("deviation", true)] {
+            let found = finding(3, outcome, deviated);
+            let idle = Finding { injected: false, propagated: false, ..found };
+            assert_eq!(Finding::parse(&idle.line()), Some(idle));
+        }
         let mut whole = finding(3, "crash", true);
         assert_eq!(Finding::parse(&whole.line()), Some(whole.clone()));
         whole.entered = Some(Entered { thread: "T_0".into(), site: None });
@@ -315,7 +331,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, text.replace("crash", "krash")).unwrap();
         let error = Journal::read(&path).unwrap_err();
-        assert!(error.contains("line 8 of "), "{error}");
+        assert!(error.contains("line 9 of "), "{error}");
         fs::remove_file(&path).unwrap();
         assert_eq!(Journal::parse("something else\n"), Err(0));
         assert_eq!(Journal::parse(""), Err(0));
@@ -330,6 +346,7 @@ mod tests {
         for (other, sentence) in [
             (Heading { seed: 8, ..heading() }, "it had seed 7, not 8"),
             (Heading { fingerprint: 1, ..heading() }, "the program has changed since"),
+            (Heading { checked: false, ..heading() }, "it was begun without --unchecked"),
             (
                 Heading { arguments: Vec::new(), ..heading() },
                 "it had arguments \"1\" \"two\\nlines\", not nothing",
@@ -337,5 +354,10 @@ mod tests {
         ] {
             assert_eq!(journal.is_of(&other).unwrap_err(), sentence);
         }
+        let unchecked = Heading { checked: false, ..heading() };
+        let journal = Journal::parse(&unchecked.text()).unwrap();
+        assert_eq!(journal.is_of(&unchecked), Ok(()));
+        let refused = journal.is_of(&heading()).unwrap_err();
+        assert!(refused.starts_with("it was begun with --unchecked"), "{refused}");
     }
 }

@@ -12,37 +12,43 @@
 //! |---|---|
 //! | `golden.rs` | the run without a fault, and comparisons with it |
 //! | `plan.rs`, `random.rs` | which faults |
-//! | `process.rs` | one run, within limits |
+//! | `process.rs`, `child.rs`, `limits.rs` | one run, within limits |
 //! | `outcome.rs` | what came of it |
 //! | `journal.rs` | the file of a campaign |
-//! | `work.rs` | many runs at once |
+//! | `rehearse.rs`, `work.rs` | many runs at once, first without faults, then with |
 //! | `summary.rs`, `interval.rs` | what a campaign says |
 //! | `page.rs` | all that as a page |
 
+mod child;
 mod golden;
 mod interval;
 mod journal;
+mod limits;
 mod outcome;
 mod page;
 mod plan;
 mod process;
 mod random;
+mod rehearse;
 mod summary;
 mod work;
 
+pub use child::end_all;
 pub use golden::{Golden, record};
 pub use interval::Share;
 pub use journal::{Entered, Finding, Heading, Journal};
+pub use limits::{Limits, Used};
 pub use outcome::{Ended, Outcome, Seen};
 pub use page::page;
 pub use plan::{Candidates, applies};
-pub use process::{Limits, Run, Target, run};
+pub use process::{Run, Target, run};
+pub use rehearse::{Rehearsal, rehearse};
 pub use summary::{Row, Summary, place};
-pub use work::{Judge, Work};
+pub use work::{Judge, Work, at_once};
 
 use allways_epa_format::{Fault, FaultKind, Program};
 use rustc_hash::FxHashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What a trace of a run with a fault says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -118,22 +124,53 @@ impl Directory {
     pub fn has_campaign(&self) -> bool {
         self.journal().exists()
     }
+
+    /// Keeps others from writing to it at the same time, as long as this is there. The directory itself is locked, so that nothing is left behind,
+    /// and that a process which is killed keeps nobody out.
+    pub fn lock(&self) -> Result<Lock, String> {
+        let name = self.0.display();
+        let cannot = |error: std::io::Error| format!("cannot use {name}: {error}");
+        let held = match std::fs::File::open(&self.0) {
+            Ok(held) => match held.try_lock() {
+                Ok(()) => Some(held),
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    return Err(format!(
+                        "another campaign is under way in {name}: wait for its end, or give another --out"
+                    ));
+                }
+                // Some file systems have no locks: then it has to go without.
+                Err(std::fs::TryLockError::Error(_)) => None,
+            },
+            // Not every system opens directories.
+            Err(_) if self.0.is_dir() => None,
+            Err(error) => return Err(cannot(error)),
+        };
+        Ok(Lock { directory: self.clone(), _held: held })
+    }
+}
+
+/// The directory of a campaign to which nobody else writes.
+#[derive(Debug)]
+pub struct Lock {
+    directory: Directory,
+    _held: Option<std::fs::File>,
 }
 
 /// Tries all faults of a plan that were not yet tried, and writes what came of them into the directory; returns
 /// all that was found, before and now.
 pub fn perform(
-    directory: &Path,
+    lock: &Lock,
     heading: &Heading,
     plan: &[(u64, Fault)],
     resume: bool,
     work: &Work<'_>,
     done: &(dyn Fn(&Finding) + Sync),
 ) -> Result<Journal, String> {
-    let path = Directory(directory.to_owned()).journal();
+    let directory = &lock.directory;
+    let path = directory.journal();
     let writer = if resume {
         let journal = Journal::read(&path)?;
-        let refuse = |why: String| format!("cannot go on with {}: {why}", directory.display());
+        let refuse = |why: String| format!("cannot go on with {}: {why}", directory.0.display());
         journal.is_of(heading).map_err(refuse)?;
         journal::Writer::resume(&path)?
     } else {
@@ -152,6 +189,8 @@ pub fn perform(
 mod tests {
     use super::*;
     use allways_epa_format::{Event, Global, Opcode, Record, Site, ValueKind};
+    #[cfg(unix)]
+    use std::path::Path;
 
     /// A program with an instruction of each kind that matters.
     pub fn program() -> Program {
@@ -226,7 +265,7 @@ mod tests {
 
     fn heading() -> Heading {
         let arguments = vec!["1".to_owned()];
-        Heading { program: "main.c".into(), fingerprint: 5, arguments, seed: 3 }
+        Heading { program: "main.c".into(), fingerprint: 5, arguments, seed: 3, checked: true }
     }
 
     fn faults(runs: u64) -> Vec<(u64, Fault)> {
@@ -263,6 +302,22 @@ mod tests {
         assert_eq!(kinds, [turns(0), turns(1), turns(2)].concat());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn one_campaign_at_a_time_writes_to_a_directory() {
+        let path = std::env::temp_dir().join(format!("allways-lock-{}", std::process::id()));
+        let directory = Directory(path.clone());
+        assert!(directory.lock().unwrap_err().starts_with("cannot use "));
+        std::fs::create_dir_all(&path).unwrap();
+        let lock = directory.lock().unwrap();
+        let refused = directory.lock().unwrap_err();
+        assert!(refused.starts_with("another campaign is under way in "), "{refused}");
+        drop(lock);
+        assert!(directory.lock().is_ok());
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), 0);
+        std::fs::remove_dir(&path).unwrap();
+    }
+
     /// A campaign of a program that crashes if a branch goes wrong, prints something else if a bit is flipped in the second thread, and
     /// does nothing otherwise.
     #[cfg(unix)]
@@ -272,6 +327,7 @@ mod tests {
         use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
         let directory = std::env::temp_dir().join(format!("allways-work-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
+        let lock = Directory(directory.clone()).lock().unwrap();
         let script = "case \"$ALLWAYS_FAULT\" in wrongbranch*) echo x > \"$ALLWAYS_TRACE/t\"; kill -SEGV $$;; \
             *T_0_0*) echo wrong;; *) echo right;; esac";
         let target =
@@ -295,12 +351,12 @@ mod tests {
         let count = |_: &Finding| {
             stop.store(seen.fetch_add(1, Relaxed) == 4, Relaxed);
         };
-        let few = perform(&directory, &heading(), &planned, false, &work(1), &count).unwrap();
+        let few = perform(&lock, &heading(), &planned, false, &work(1), &count).unwrap();
         assert_eq!(few.findings.len(), 5);
         stop.store(false, Relaxed);
         let repeated = Mutex::new(Vec::new());
         let note = |finding: &Finding| repeated.lock().unwrap().push(finding.clone());
-        let all = perform(&directory, &heading(), &planned, true, &work(2), &note).unwrap();
+        let all = perform(&lock, &heading(), &planned, true, &work(2), &note).unwrap();
         assert_eq!(all.findings.len(), planned.len());
         assert_eq!(all.findings[..5], few.findings);
         assert_eq!(repeated.into_inner().unwrap().len(), planned.len() - 5);
@@ -316,10 +372,10 @@ mod tests {
         }
         // One of another seed is another campaign, and one that is finished has nothing left.
         let other = Heading { seed: 4, ..heading() };
-        let refused = perform(&directory, &other, &planned, true, &work(1), &|_| ()).unwrap_err();
+        let refused = perform(&lock, &other, &planned, true, &work(1), &|_| ()).unwrap_err();
         assert!(refused.ends_with("it had seed 3, not 4"), "{refused}");
         let none = |_: &Finding| panic!("all were tried");
-        perform(&directory, &heading(), &planned, true, &work(1), &none).unwrap();
+        perform(&lock, &heading(), &planned, true, &work(1), &none).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -18,6 +18,8 @@ pub enum Ended {
     TimedOut,
     /// It wrote more than it may, and was killed.
     WroteTooMuch,
+    /// It had more memory than it may, and was killed.
+    TookTooMuch,
 }
 
 impl fmt::Display for Ended {
@@ -27,6 +29,7 @@ impl fmt::Display for Ended {
             Ended::Killed(signal) => write!(f, "signal-{signal}"),
             Ended::TimedOut => f.write_str("timed-out"),
             Ended::WroteTooMuch => f.write_str("wrote-too-much"),
+            Ended::TookTooMuch => f.write_str("took-too-much"),
         }
     }
 }
@@ -41,6 +44,7 @@ impl FromStr for Ended {
             ("signal", signal) => number(signal).map(Ended::Killed),
             ("timed", "out") => Some(Ended::TimedOut),
             ("wrote", "too-much") => Some(Ended::WroteTooMuch),
+            ("took", "too-much") => Some(Ended::TookTooMuch),
             _ => None,
         };
         parse().ok_or_else(|| format!("`{text}` is no way in which a process ends"))
@@ -73,9 +77,9 @@ pub enum Outcome {
     Deviation,
     /// It ended as if nothing were wrong, but what it printed is wrong.
     SilentDataCorruption,
-    /// It ended in another way.
+    /// It ended in another way: by a signal, with another status, or because it had more memory than it may.
     Crash,
-    /// It did not end.
+    /// It did not end, or wrote without end.
     Hang,
 }
 
@@ -150,6 +154,7 @@ mod tests {
             assert_eq!(of(Ended::Killed(11), 8, deviated), Outcome::Crash);
             assert_eq!(of(Ended::TimedOut, 7, deviated), Outcome::Hang);
             assert_eq!(of(Ended::WroteTooMuch, 7, deviated), Outcome::Hang);
+            assert_eq!(of(Ended::TookTooMuch, 7, deviated), Outcome::Crash);
         }
     }
 
@@ -158,7 +163,10 @@ mod tests {
         for outcome in Outcome::ALL {
             assert_eq!(outcome.name().parse(), Ok(outcome));
         }
-        for ended in [Ended::Exited(-1), Ended::Killed(11), Ended::TimedOut, Ended::WroteTooMuch] {
+        for ended in [Ended::Exited(-1), Ended::Killed(11)] {
+            assert_eq!(ended.to_string().parse(), Ok(ended));
+        }
+        for ended in [Ended::TimedOut, Ended::WroteTooMuch, Ended::TookTooMuch] {
             assert_eq!(ended.to_string().parse(), Ok(ended));
         }
         for text in ["", "exit", "exit-", "exit-x", "timed-in"] {

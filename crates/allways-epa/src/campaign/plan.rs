@@ -35,15 +35,23 @@ use rustc_hash::FxHashMap;
 pub fn applies(kind: FaultKind, site: &Site) -> bool {
     let is_call =
         |names: &[&str]| site.opcode == Opcode::Call && names.contains(&site.callee.as_str());
-    match kind {
-        FaultKind::BitFlip | FaultKind::StuckAtZero => site.has_result,
-        FaultKind::WrongBranch => site.opcode == Opcode::Branch,
-        FaultKind::MallSize | FaultKind::InvalPtr => is_call(&["malloc", "calloc"]),
-        FaultKind::FileSize => is_call(&["fread", "fwrite"]),
-        FaultKind::CallCorr => {
-            site.opcode == Opcode::Call && site.values.len() > usize::from(site.has_result)
+    let first_argument = usize::from(site.has_result);
+    // Which value is made wrong. One that is wider than 64 bits never is: only its hash is known.
+    let place = match kind {
+        FaultKind::BitFlip | FaultKind::StuckAtZero => site.has_result.then_some(0),
+        FaultKind::WrongBranch => (site.opcode == Opcode::Branch).then_some(0),
+        FaultKind::InvalPtr => (is_call(&["malloc", "calloc"]) && site.has_result).then_some(0),
+        FaultKind::MallSize => match site.callee.as_str() {
+            "malloc" => Some(first_argument),
+            "calloc" => Some(first_argument + 1),
+            _ => None,
         }
-    }
+        .filter(|_| site.opcode == Opcode::Call),
+        FaultKind::FileSize => is_call(&["fread", "fwrite"]).then_some(first_argument + 2),
+        FaultKind::CallCorr => (site.opcode == Opcode::Call).then_some(first_argument),
+    };
+    let value = place.and_then(|place| site.values.get(place));
+    value.is_some_and(|value| *value != ValueKind::Other)
 }
 
 /// What a thread is called: by whom it was created, and as which of its children (algorithm 5 of the thesis).
@@ -192,6 +200,43 @@ mod tests {
             }
         }
         assert_eq!(candidates.of(&program, FaultKind::FileSize), 0);
+    }
+
+    /// A fault in a value of which only a hash is in the trace never happens.
+    #[test]
+    fn values_that_are_wider_than_64_bits_are_left_alone() {
+        let wide = |opcode, has_result, values: &[ValueKind]| Site {
+            opcode,
+            name: "wide".into(),
+            function: "main".into(),
+            file: String::new(),
+            line: 0,
+            bytes: 0,
+            has_result,
+            callee: String::new(),
+            values: values.to_vec(),
+        };
+        let (int, other) = (ValueKind::Int(32), ValueKind::Other);
+        for (site, kinds) in [
+            (wide(Opcode::Compute, true, &[other, int]), &[][..]),
+            (wide(Opcode::Branch, false, &[other]), &[]),
+            (wide(Opcode::Call, true, &[other, int]), &[FaultKind::CallCorr]),
+            (
+                wide(Opcode::Call, true, &[int, other]),
+                &[FaultKind::BitFlip, FaultKind::StuckAtZero],
+            ),
+            (wide(Opcode::Call, false, &[other]), &[]),
+        ] {
+            let applicable = FaultKind::ALL.into_iter().filter(|kind| applies(*kind, &site));
+            assert_eq!(applicable.collect::<Vec<_>>(), kinds, "{site:?}");
+            let program = Program { sites: vec![site], ..Program::default() };
+            let counts = vec![("T_0".to_owned(), 0, 10)];
+            let candidates = Candidates { counts };
+            for kind in FaultKind::ALL {
+                let chosen = candidates.choose(&program, kind, 1, 5);
+                assert_eq!(chosen.len(), if kinds.contains(&kind) { 5 } else { 0 });
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! One run of an instrumented program, in a directory of its own and within limits.
 //!
-//! A run with a fault may do anything: it may never end, and it may write without end. It is killed when it takes too long or
-//! when what it has written takes too much room. The directory is removed with the [`Run`], so a campaign never needs more
-//! room than that of the runs that are under way.
+//! A run with a fault may do anything: it may never end, write without end, and ask for all memory. It is killed when it takes too long, or
+//! when what it has written takes too much room; memory beyond a limit it does not get. The directory is removed with the [`Run`], so a campaign
+//! never needs more room than that of the runs that are under way.
 
+use super::child::{Leash, Stopwatch, memory};
+use super::limits::{Limits, Used};
 use super::outcome::{Ended, Seen};
 use allways_epa_format::{DIRECTORY, FAULT, Fault};
 use std::ffi::OsString;
@@ -11,7 +13,7 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -24,46 +26,16 @@ pub struct Target {
     pub arguments: Vec<OsString>,
 }
 
-/// What a run may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// How long it may run.
-    pub time: Duration,
-    /// How many bytes its trace and its output may have.
-    pub bytes: u64,
-}
-
-impl Limits {
-    /// Without a fault nobody knows yet how much is needed: an hour, and 64 GiB.
-    pub const GOLDEN: Limits = Limits { time: Duration::from_secs(3600), bytes: 64 << 30 };
-
-    /// Ten times what the golden run took, and some more for those that take next to nothing.
-    ///
-    /// ```
-    /// use allways_epa::campaign::Limits;
-    /// use std::time::Duration;
-    /// let limits = Limits::after(Duration::from_secs(2), 1000);
-    /// assert_eq!(limits, Limits { time: Duration::from_secs(20), bytes: 10_000 + (64 << 20) });
-    /// assert_eq!(Limits::after(Duration::ZERO, 0).time, Duration::from_secs(5));
-    /// ```
-    pub fn after(time: Duration, bytes: u64) -> Self {
-        Limits {
-            time: time.saturating_mul(10).max(Duration::from_secs(5)),
-            bytes: bytes.saturating_mul(10).saturating_add(64 << 20),
-        }
-    }
-}
-
 /// A run that has ended. Its trace is there as long as this is.
 #[derive(Debug)]
 pub struct Run {
     directory: PathBuf,
     /// What it looked like from outside.
     pub seen: Seen,
-    /// How long it took.
+    /// How long it took, by the clock.
     pub time: Duration,
-    /// How many bytes its trace and its output take on the disk.
-    pub bytes: u64,
+    /// What it took, as far as limits count it.
+    pub used: Used,
 }
 
 /// The standard output of a run, beside the directory of its trace.
@@ -109,8 +81,11 @@ fn fresh(under: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// By how much the file of a thread is made longer ahead of what is written, at most.
+const AHEAD: u64 = 2 << 20;
+
 /// How many bytes the files in a directory take. They are made longer ahead of what is written, so where that can be known it is what
-/// is on the disk that counts.
+/// is on the disk that counts. Some disks say that much later, so a file that is long by more than that counts by its length.
 fn size(directory: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };
     let of = |entry: fs::DirEntry| match entry.metadata() {
@@ -118,7 +93,7 @@ fn size(directory: &Path) -> u64 {
         #[cfg(unix)]
         Ok(metadata) => {
             use std::os::unix::fs::MetadataExt;
-            metadata.blocks().saturating_mul(512)
+            metadata.blocks().saturating_mul(512).max(metadata.len().saturating_sub(AHEAD))
         }
         #[cfg(not(unix))]
         Ok(metadata) => metadata.len(),
@@ -162,16 +137,6 @@ fn ended(status: ExitStatus) -> Ended {
     Ended::Exited(status.code().unwrap_or(-1))
 }
 
-/// A child that does not outlive whoever waits for it.
-struct Leash(Child);
-
-impl Drop for Leash {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Runs a program once. `None` if it was stopped.
 pub fn run(
     target: &Target,
@@ -182,7 +147,7 @@ pub fn run(
     let directory = fresh(&std::env::temp_dir())?;
     // From here on the directory is removed, whatever happens.
     let nothing = Seen { ended: Ended::Exited(0), output: 0 };
-    let mut run = Run { directory, seen: nothing, time: Duration::ZERO, bytes: 0 };
+    let mut run = Run { directory, seen: nothing, time: Duration::ZERO, used: Used::default() };
     let file = |name: &str| {
         let path = run.directory.join(name);
         File::create(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))
@@ -197,7 +162,7 @@ pub fn run(
     }
     #[cfg(unix)]
     {
-        // Ctrl-C is for the campaign: a run that it ended would look like a crash.
+        // A group of its own, with all that it starts. Ctrl-C is for the campaign: a run that it ended would look like a crash.
         use std::os::unix::process::CommandExt;
         command.process_group(0);
     }
@@ -205,12 +170,19 @@ pub fn run(
     let child = command.spawn();
     let child =
         child.map_err(|error| format!("cannot run {}: {error}", target.executable.display()))?;
-    let Some(ended) = wait(Leash(child), &run.directory, limits, stop)? else { return Ok(None) };
+    let child = Leash::new(child);
+    if let Some(bytes) = limits.memory {
+        child.limit_memory(bytes);
+    }
+    let Some((ended, used)) = wait(child, &run.directory, limits, stop)? else { return Ok(None) };
     run.time = begin.elapsed();
-    run.bytes = size(&run.directory);
+    run.used = Used { bytes: size(&run.directory), ..used };
     run.seen = Seen { ended, output: hash(&run.output())? };
     Ok(Some(run))
 }
+
+/// How long to wait before looking at what a run takes.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Waits for a process to end, or ends it.
 fn wait(
@@ -218,29 +190,43 @@ fn wait(
     directory: &Path,
     limits: &Limits,
     stop: &AtomicBool,
-) -> Result<Option<Ended>, String> {
-    let begin = Instant::now();
-    let mut measured = begin;
+) -> Result<Option<(Ended, Used)>, String> {
+    let mut watch = Stopwatch::start();
+    let mut used = Used::default();
+    let mut looked = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
-        let status = child.0.try_wait();
-        if let Some(status) = status.map_err(|error| format!("cannot wait for a run: {error}"))? {
-            return Ok(Some(ended(status)));
+        let status = child.ended().map_err(|error| format!("cannot wait for a run: {error}"))?;
+        if let Some(status) = status {
+            // Whoever ends so soon that nobody looked cannot have taken more than that.
+            used.time += looked.elapsed().min(LOOK);
+            return Ok(Some((ended(status), used)));
         }
         if stop.load(Relaxed) {
             return Ok(None);
         }
-        if begin.elapsed() >= limits.time {
-            return Ok(Some(Ended::TimedOut));
-        }
-        if measured.elapsed() >= Duration::from_millis(20) {
-            if size(directory) > limits.bytes {
-                return Ok(Some(Ended::WroteTooMuch));
+        // How much memory is needed has to be known of runs without a fault, also of short ones.
+        let is_measured = limits.memory.is_none() && pause < LOOK / 2;
+        let is_time = looked.elapsed() >= LOOK;
+        if is_measured || is_time {
+            let (most, now) = memory(child.id());
+            used.memory = used.memory.max(most);
+            if limits.memory.is_some_and(|limit| now > limit) {
+                return Ok(Some((Ended::TookTooMuch, used)));
             }
-            measured = Instant::now();
+        }
+        if is_time {
+            looked = Instant::now();
+            used.time = watch.look(child.id(), LOOK);
+            if used.time >= limits.time {
+                return Ok(Some((Ended::TimedOut, used)));
+            }
+            if size(directory) > limits.bytes {
+                return Ok(Some((Ended::WroteTooMuch, used)));
+            }
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+        pause = (pause * 2).min(LOOK / 2);
     }
 }
 
@@ -289,6 +275,82 @@ mod tests {
             head -c 100000 /dev/zero >> \"$ALLWAYS_TRACE/thread-0\"; done";
         let run = shell(script, &Limits { bytes: 1 << 20, ..Limits::GOLDEN }).unwrap();
         assert_eq!(run.seen.ended, Ended::WroteTooMuch);
+    }
+
+    /// A process that is started by the run and would go on for long after it. It says its number, and is waited for at the end: that
+    /// nobody is there any more is what is tested.
+    fn is_gone(output: &Path) {
+        let text = fs::read_to_string(output).unwrap();
+        let id: u32 = text.trim().parse().unwrap();
+        let state = || {
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+        };
+        // Who was killed may not yet have been removed.
+        while let Some(state) = state().filter(|state| *state != 'Z') {
+            assert!(state != 'S' || !is_sleeping(id), "{id} was left behind");
+        }
+    }
+
+    /// Whether a process is still the one that was started, and has not been told to end.
+    fn is_sleeping(id: u32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let is_pending = |line: &str| {
+            let pending = line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:"));
+            pending.is_some_and(|mask| mask.trim().contains(|digit| digit != '0'))
+        };
+        status.contains("sleep") && !status.lines().any(is_pending)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nobody_is_left_behind() {
+        // It ends by itself, and leaves somebody.
+        let run = shell("sleep 1000 & echo $!", &Limits::GOLDEN).unwrap();
+        assert_eq!(run.seen.ended, Ended::Exited(0));
+        is_gone(&run.output());
+        // It is killed, with whom it waits for.
+        let time = Duration::from_millis(100);
+        let run = shell("sleep 1000 & echo $!; wait", &Limits { time, ..Limits::GOLDEN }).unwrap();
+        assert_eq!(run.seen.ended, Ended::TimedOut);
+        is_gone(&run.output());
+    }
+
+    #[test]
+    fn whoever_computes_without_end_is_killed() {
+        let time = Duration::from_millis(100);
+        let run = shell("while :; do :; done", &Limits { time, ..Limits::GOLDEN }).unwrap();
+        assert_eq!(run.seen.ended, Ended::TimedOut);
+        assert!(run.used.time >= time);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_measured_and_limited() {
+        let run = shell("sleep 0.1", &Limits::GOLDEN).unwrap();
+        assert!(run.used.memory > 0);
+        // The limit is there soon after the program begins. Should it never come, the run does not end.
+        let limits = Limits { memory: Some(512 << 20), ..Limits::GOLDEN };
+        let limits = Limits { time: Duration::from_secs(20), ..limits };
+        let script = "while [ \"$(ulimit -d)\" = unlimited ]; do :; done; ulimit -d";
+        let run = shell(script, &limits).unwrap();
+        assert_eq!(run.seen.ended, Ended::Exited(0));
+        assert_eq!(fs::read_to_string(run.output()).unwrap(), "524288\n");
+        // What it had before the limit came, or has in ways that the limit does not count, counts as well. A shell that is not content with so
+        // little says so and ends.
+        let limits = Limits { memory: Some(1 << 20), ..limits };
+        let run = shell("while :; do :; done", &limits).unwrap();
+        assert!(!matches!(run.seen.ended, Ended::TimedOut | Ended::Exited(0)));
+    }
+
+    #[test]
+    fn a_long_file_counts_even_if_the_disk_does_not_say_so_yet() {
+        let directory = fresh(&std::env::temp_dir()).unwrap();
+        File::create(directory.join("thread-0")).unwrap().set_len(100 << 20).unwrap();
+        assert_eq!(size(&directory), 98 << 20);
+        File::create(directory.join("thread-0")).unwrap().set_len(1 << 20).unwrap();
+        assert_eq!(size(&directory), 0);
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

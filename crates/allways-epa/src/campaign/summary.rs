@@ -11,32 +11,38 @@ use std::collections::BTreeMap;
 pub struct Row {
     /// The kind.
     pub kind: FaultKind,
-    /// How many runs, in the order of [`Outcome::ALL`].
+    /// How many runs in which the fault happened, in the order of [`Outcome::ALL`].
     pub outcomes: [u64; 5],
     /// How many of them, in the same order, whose trace deviated.
     pub deviated: [u64; 5],
     /// How many of them, in which more deviated than the record in which the fault happened.
     pub propagated: u64,
-    /// How many of them, in which the fault did not happen at all: there should be none.
+    /// How many further runs, in which the fault did not happen at all, because the thread never came to its place. They say nothing about faults,
+    /// and there should be none.
     pub idle: u64,
-    /// How many failed without a trace of it.
+    /// How many of all failed without a trace of it.
     pub missed: u64,
 }
 
 impl Row {
     /// How many runs there were.
     pub fn runs(&self) -> u64 {
+        self.struck() + self.idle
+    }
+
+    /// In how many the fault happened.
+    pub fn struck(&self) -> u64 {
         self.outcomes.iter().sum()
     }
 
-    /// The coverage: in how many runs the trace deviated.
+    /// The coverage: in how many of the runs with a fault that happened the trace deviated.
     pub fn coverage(&self) -> Share {
-        Share { hits: self.deviated.iter().sum(), of: self.runs() }
+        Share { hits: self.deviated.iter().sum(), of: self.struck() }
     }
 
-    /// In how many runs more deviated than the record in which the fault happened.
+    /// In how many of them more deviated than the record in which the fault happened.
     pub fn propagation(&self) -> Share {
-        Share { hits: self.propagated, of: self.runs() }
+        Share { hits: self.propagated, of: self.struck() }
     }
 }
 
@@ -83,8 +89,9 @@ impl Summary {
             };
             let count = |deviated_only: bool| {
                 Outcome::ALL.map(|outcome| {
-                    let counts =
-                        |f: &&Finding| f.outcome == outcome && (f.deviated || !deviated_only);
+                    let counts = |f: &&Finding| {
+                        f.injected && f.outcome == outcome && (f.deviated || !deviated_only)
+                    };
                     of_kind().filter(counts).count() as u64
                 })
             };
@@ -96,7 +103,7 @@ impl Summary {
         let mut entered: BTreeMap<String, u64> = BTreeMap::new();
         let mut reached: BTreeMap<String, u64> = BTreeMap::new();
         let (mut threads, mut objects) = (BTreeMap::new(), BTreeMap::new());
-        for (_, finding) in findings.iter().filter(|(_, finding)| finding.deviated) {
+        for (_, finding) in findings.iter().filter(|(_, f)| f.injected && f.deviated) {
             let at = match &finding.entered {
                 Some(entered) => match entered.site {
                     Some(site) => place(program, site),
@@ -155,14 +162,16 @@ mod tests {
             finding(3, "crash", false),
             finding(4, "sdc", true),
             Finding { injected: false, ..finding(5, "benign", false) },
+            // What deviates although the fault did not happen does so by chance.
+            Finding { injected: false, propagated: false, ..finding(6, "deviation", true) },
         ];
         let findings: Vec<(usize, Finding)> = all.into_iter().enumerate().collect();
         let summary = Summary::new(&program(), &findings);
         let [row] = &summary.rows[..] else { panic!("{summary:?}") };
-        assert_eq!((row.outcomes, row.deviated), ([2, 1, 1, 2, 0], [0, 1, 1, 1, 0]));
-        assert_eq!(row.coverage(), Share { hits: 3, of: 6 });
-        assert_eq!(row.propagation(), Share { hits: 3, of: 6 });
-        assert_eq!((summary.missed(), summary.idle(), summary.runs()), (1, 1, 6));
+        assert_eq!((row.outcomes, row.deviated), ([1, 1, 1, 2, 0], [0, 1, 1, 1, 0]));
+        assert_eq!(row.coverage(), Share { hits: 3, of: 5 });
+        assert_eq!(row.propagation(), Share { hits: 3, of: 5 });
+        assert_eq!((summary.missed(), summary.idle(), summary.runs()), (1, 2, 7));
         assert_eq!(summary.entered, [("main.c:3 (main)".to_owned(), 3)]);
         assert_eq!(summary.threads, [(2, 3)].into());
         assert_eq!(summary.reached[0].1, 3);

@@ -4,8 +4,9 @@
 //! written at once, by one at a time.
 
 use super::journal::{Finding, Writer};
+use super::limits::Limits;
 use super::outcome::Outcome;
-use super::process::{Limits, Target, run};
+use super::process::{Target, run};
 use super::{Difference, Judgement, Seen};
 use allways_epa_format::Fault;
 use std::path::Path;
@@ -31,6 +32,14 @@ pub struct Work<'a> {
     pub judge: Judge<'a>,
 }
 
+/// How many runs there are at once, of how many were asked for: 0 is as many as there are cores.
+pub fn at_once(threads: usize) -> usize {
+    match threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
 impl Work<'_> {
     /// Tries one fault, which is number `number` of its kind. `None` if it was stopped.
     pub fn try_one(&self, number: u64, fault: &Fault) -> Result<Option<Finding>, String> {
@@ -40,7 +49,9 @@ impl Work<'_> {
         let Judgement { injected, difference } = (self.judge)(&run.trace());
         let outcome = Outcome::new(&self.golden, &run.seen, difference.is_some());
         let deviated = difference.is_some();
-        let propagated = difference.as_ref().is_some_and(|found| found.is_propagated(fault));
+        // What differs although nothing was made wrong did not come from there.
+        let propagated =
+            injected && difference.as_ref().is_some_and(|found| found.is_propagated(fault));
         let Difference { mut entered, threads, objects, .. } = difference.unwrap_or_default();
         if let Some(entered) = entered.as_mut().filter(|entered| entered.thread == fault.thread) {
             entered.site.get_or_insert(fault.site);
@@ -67,8 +78,7 @@ impl Work<'_> {
         writer: Writer,
         done: &(dyn Fn(&Finding) + Sync),
     ) -> Result<(), String> {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if self.threads == 0 { cores() } else { self.threads };
+        let threads = at_once(self.threads);
         let next = AtomicUsize::new(0);
         let writer = Mutex::new(writer);
         let failed: Mutex<Option<String>> = Mutex::new(None);

@@ -51,7 +51,7 @@ pub struct ThreadComparison {
     pub reached: u64,
     /// The first difference.
     pub first: Option<Deviation>,
-    /// Where control deviates: the index of the record in the order of the faulty run.
+    /// Where control deviates: the index of the record in the order of the faulty run. Of a thread that stops, how many records that run has.
     pub control: Option<u64>,
 }
 
@@ -96,16 +96,35 @@ pub fn compare(golden: &Sanitised, faulty: &Sanitised) -> Comparison {
     }
     let mut walk = Walk { golden, faulty, in_golden: &in_golden, spread: Builder::default() };
     let mut threads = Vec::new();
+    // One that created a thread in one run only, and does not deviate, was cut off in the other before it came to that. Who creates comes
+    // before whom it creates.
+    let is_fine = |threads: &[ThreadComparison], place: u32| {
+        threads.get(place as usize).is_some_and(|thread| thread.first.is_none())
+    };
     for (place, &other) in (0_u32..).zip(&in_faulty) {
+        let thread = &golden.threads[place as usize];
         threads.push(match other {
             Some(other) => walk.both(place, other),
+            None if thread.parent.is_some_and(|parent| is_fine(&threads, parent)) => {
+                Walk::excused(thread, true)
+            }
             None => walk.only_golden(place),
         });
     }
+    // Where each thread of the faulty run is in the list.
+    let mut listed = in_golden.clone();
     for (place, other) in (0_u32..).zip(&in_golden) {
-        if other.is_none() {
-            threads.push(walk.only_faulty(place));
+        if other.is_some() {
+            continue;
         }
+        let thread = &faulty.threads[place as usize];
+        let parent =
+            thread.parent.and_then(|parent| listed.get(parent as usize).copied().flatten());
+        listed[place as usize] = u32::try_from(threads.len()).ok();
+        threads.push(match parent.is_some_and(|parent| is_fine(&threads, parent)) {
+            true => Walk::excused(thread, false),
+            false => walk.only_faulty(place),
+        });
     }
     // Of several that are first, such as when all threads stop because the process was killed, that with the fault counts.
     let injected = faulty.injected.and_then(|(thread, _)| faulty.threads.get(thread as usize));

@@ -4,12 +4,15 @@
 //! they were created in each, so numbers of the faulty run are translated.
 //!
 //! When the process exits by itself, threads that still run are cut off at any place, in each run at another. What a thread
-//! lacks for that reason is no deviation.
+//! lacks for that reason is no deviation, and neither is a thread that one would have created which was cut off. That is so if the thread was cut off in the
+//! golden run as well, or if the faulty run exited earlier than the golden one. A thread that had come to its end in the golden run by the time at
+//! which the process exited, and has not in the faulty one although the process exited no earlier, has stopped for another reason: it deviates. Should it
+//! have come to its end by chance, because nobody waits for it, two runs without a fault differ by that, and a campaign is refused.
 
 use super::deviation::text;
 use super::spread::Builder;
 use super::{Deviation, DeviationKind, ThreadComparison};
-use crate::sanitise::{Canonical, ObjectName, Sanitised, Value};
+use crate::sanitise::{Canonical, ObjectName, Sanitised, Thread, Value};
 
 /// What is needed for each thread.
 pub(super) struct Walk<'a> {
@@ -49,7 +52,8 @@ impl Walk<'_> {
             let kind = match (golden.next(), faulty.next()) {
                 (None, None) => break,
                 (Some(right), None) => {
-                    if !is_cut_off(self.faulty, other) {
+                    if !self.is_excused(place, other) {
+                        found.control = Some(self.faulty.records);
                         found.first.get_or_insert_with(|| Deviation {
                             kind: DeviationKind::EndsEarly,
                             thread: thread.name.clone(),
@@ -102,6 +106,37 @@ impl Walk<'_> {
             }
         }
         found
+    }
+
+    /// Whether a thread of the faulty run has fewer records because the process exited.
+    fn is_excused(&self, place: u32, other: u32) -> bool {
+        let had_ended = self.golden.threads.get(place as usize).is_some_and(|thread| thread.ended);
+        is_cut_off(self.faulty, other) && (!had_ended || self.exits_early())
+    }
+
+    /// Whether the faulty run exits earlier than the golden one: in another thread, or when the thread has done less.
+    fn exits_early(&self) -> bool {
+        let (Some((golden, _)), Some((faulty, _))) = (self.golden.exit, self.faulty.exit) else {
+            return self.faulty.exit.is_some();
+        };
+        let is_same = self.in_golden.get(faulty as usize) == Some(&Some(golden));
+        let records = |trace: &Sanitised, place: u32| {
+            trace.threads.get(place as usize).map_or(0, |thread| thread.records())
+        };
+        !is_same || records(self.faulty, faulty) < records(self.golden, golden)
+    }
+
+    /// A thread that is only in one of the runs, because in the other the one that would create it was cut off.
+    pub(super) fn excused(thread: &Thread, is_golden: bool) -> ThreadComparison {
+        let records = Some(thread.records());
+        ThreadComparison {
+            name: thread.name.clone(),
+            golden: records.filter(|_| is_golden),
+            faulty: records.filter(|_| !is_golden),
+            reached: 0,
+            first: None,
+            control: None,
+        }
     }
 
     /// A thread that does not run in the faulty run.

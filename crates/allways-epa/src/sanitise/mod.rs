@@ -9,7 +9,7 @@
 //! What cannot be named well is said here. Addresses that nobody was seen to allocate (libraries, thread-local memory, the
 //! arguments of `main`) are named per thread in the order in which it meets them, so if one is wrong when a thread meets it
 //! first, that is not seen until the right one is met. Numbers of 64 bits are taken for addresses if they are in an object or
-//! where stacks and libraries are. A pointer to memory that was given back means what is there now, if that
+//! where the thread has seen that stacks and libraries are. A pointer to memory that was given back means what is there now, if that
 //! memory was allocated again. Of structures only a hash is in the trace, in which addresses may be: they are
 //! left out, and [`Sanitised::hidden`] counts them; their parts are compared wherever they are used.
 //!

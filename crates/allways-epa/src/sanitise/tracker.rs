@@ -40,6 +40,8 @@ struct State {
     handle: Option<u64>,
     /// The thread that it has joined since its last instruction.
     has_joined: Option<u32>,
+    /// The areas in which it has met addresses: see [`area`].
+    areas: u8,
 }
 
 /// Numbers below this are no addresses, whatever they are kept in.
@@ -47,6 +49,24 @@ const LOWEST: u64 = 4096;
 
 /// Neither are numbers from this on: no program has addresses of more than 48 bits.
 const HIGHEST: u64 = 1 << 48;
+
+/// The area of stacks and libraries that an address is in, as a bit; 0 if it is in none.
+///
+/// A number of 64 bits that is in no object is taken for the address of memory that nobody was seen to allocate only if it is in such an area, and if the
+/// thread, or who created it, has met an address there: a variable on its stack, memory, a global, the number of a thread, or any pointer. So a program of
+/// a machine with addresses of 47 bits keeps numbers of 48 bits, and one in which no address was met there keeps all.
+///
+/// Areas are 2 TiB, no less, for a reason: where in them stacks and libraries are is random, within 1 TiB and some GiB below the end of all addresses, and
+/// differs between runs. Numbers do not. Were a number taken for an address if it is closer than that to a known one, it would be an address in one run
+/// and none in the next, and runs without a fault would differ. The area in which something is is the same in every run.
+fn area(address: u64) -> u8 {
+    match address >> 41 {
+        // The highest addresses of x86-64, and of AArch64.
+        0x3f => 1,
+        0x7f => 2,
+        _ => 0,
+    }
+}
 
 /// How many bytes an unknown object has.
 pub(crate) const UNKNOWN_BYTES: u64 = 8;
@@ -62,6 +82,8 @@ impl<'a> Tracker<'a> {
         let functions = functions.collect();
         let mut threads = Vec::new();
         threads.resize_with(trace.streams.len(), State::default);
+        let areas = trace.addresses.iter().fold(0, |areas, address| areas | area(*address));
+        threads.iter_mut().for_each(|state: &mut State| state.areas = areas);
         let memory = Memory::new(&trace.program, &trace.addresses)?;
         Ok(Tracker { trace, memory, names, threads, handles: FxHashMap::default(), functions })
     }
@@ -82,8 +104,11 @@ impl<'a> Tracker<'a> {
                 self.threads[thread as usize].created = Some(created);
                 let count = self.threads.len().max(created as usize + 1);
                 self.threads.resize_with(count, State::default);
+                let areas = self.threads[thread as usize].areas;
+                self.threads[created as usize].areas |= areas;
             }
             Record::Event(Event::Handle { handle, .. }) => {
+                self.threads[thread as usize].areas |= area(handle);
                 let known = self.threads[thread as usize].created.unwrap_or(thread);
                 let state = &mut self.threads[known as usize];
                 // A thread that has said so itself may have ended since, and the number may be another's.
@@ -148,6 +173,7 @@ impl<'a> Tracker<'a> {
         now: u64,
     ) -> Result<u32, TraceError> {
         let state = &mut self.threads[thread as usize];
+        state.areas |= area(base);
         let object = self.memory.make(kind, (base, bytes), (thread, state.made), now)?;
         state.made += 1;
         Ok(object)
@@ -164,6 +190,7 @@ impl<'a> Tracker<'a> {
         if !(LOWEST..HIGHEST).contains(&address) {
             return Ok(Value::Number(address));
         }
+        self.threads[thread as usize].areas |= area(address);
         if let Some(known) = self.thread_with(address) {
             return Ok(Value::Thread(known));
         }
@@ -174,7 +201,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// What a number of 64 bits means to a thread: it can be an address, as data is copied in words. It is taken for one if it
-    /// is in an object, or where programs have their stacks and libraries.
+    /// is in an object, or where the thread knows that the program has stacks and libraries ([`area`]).
     #[inline]
     pub(crate) fn word(&mut self, thread: u32, word: u64, now: u64) -> Result<Value, TraceError> {
         if !(LOWEST..HIGHEST).contains(&word) {
@@ -189,10 +216,9 @@ impl<'a> Tracker<'a> {
                 return Ok(self.place(object, offset));
             }
         }
-        // The highest addresses of x86-64 and of AArch64, as far down as they are random.
-        match word >> 40 {
-            0x7e | 0x7f | 0xfe | 0xff => self.unknown(thread, word, now),
-            _ => Ok(Value::Number(word)),
+        match self.threads[thread as usize].areas & area(word) {
+            0 => Ok(Value::Number(word)),
+            _ => self.unknown(thread, word, now),
         }
     }
 
