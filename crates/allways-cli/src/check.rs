@@ -45,7 +45,7 @@ pub(crate) fn check(
         interrupt::install(&console.stop);
     }
     let watch = Watch::wanted(args.output.quiet, args.output.progress, console.terminal);
-    let outcome = watch.during(&options, console.err, || system.check_with(&options));
+    let outcome = watch.check(&options, console.err, || system.check_with(&options));
     let outcome = outcome.map_err(in_words)?;
     let properties = system.property_names();
     let save = Save {

@@ -12,6 +12,9 @@ pub(crate) fn install(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let _ = ctrlc::set_handler(move || {
         if stop.swap(true, Relaxed) {
+            // They are not in the group of this process: a terminal does not tell them.
+            #[cfg(feature = "epa")]
+            allways_epa::campaign::end_all();
             std::process::exit(KILLED);
         }
     });

@@ -4,6 +4,7 @@
 //! with such a trace would do.
 #![cfg(all(unix, feature = "epa"))]
 
+use allways_epa::campaign::Directory;
 use allways_epa::format::{
     ADDRESSES_FILE, Event, Global, Opcode, PROGRAM_FILE, Program, Record, Site, ValueKind,
     stream_name,
@@ -285,8 +286,24 @@ fn faults_that_do_not_happen_are_counted() {
     assert_eq!(code, 1, "{err}");
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["faults"][0]["not_injected"], 3, "{text}");
+    assert_eq!(json["faults"][0]["outcomes"]["sdc"], 0, "{text}");
     let faults = fs::read_to_string(here.join("campaign/faults.txt")).unwrap();
     assert_eq!(faults.matches("\tnot-injected\t").count(), 3, "{faults}");
+    // What is not reached is not benign either, and counts for no share.
+    executable(
+        &here.join("sum"),
+        &SCRIPT.replace("trace=benign; says=\"wrong\"", "trace=$golden; says=3"),
+    );
+    let inject = ["epa", "inject", "sum", "--faults", "callcorr", "--runs", "3", "--out", "out"];
+    let (code, text, err) = allways(&here, &inject);
+    assert_eq!(code, 0, "{err}");
+    let row = text.lines().find(|line| line.contains("callcorr")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words[words.len() - 7..], ["0", "0", "0", "0", "0", "3", "0"], "{text}");
+    assert!(text.contains("not reached: in 3 of the runs the fault did not happen"), "{text}");
+    assert_eq!(allways(&here, &["epa", "report", "out"]).0, 0);
+    let page = fs::read_to_string(here.join("out/report.html")).unwrap();
+    assert!(page.contains("not reached"), "{page}");
 }
 
 #[test]
@@ -306,11 +323,20 @@ fn a_campaign_goes_on_only_if_it_is_the_same() {
         (&["--runs", "4", "--", "1"][..], "--resume goes on with it"),
         (&["--resume", "--seed", "5", "--", "1"], "it had seed 0, not 5"),
         (&["--resume", "--", "2"], "it had arguments \"1\", not \"2\""),
+        (&["--resume", "--unchecked", "--", "1"], "it was begun without --unchecked"),
     ] {
         let (code, _, err) = inject(more);
         assert_eq!((code, err.lines().count()), (2, 1), "{err}");
         assert!(err.contains(sentence), "{err}");
     }
+    // Somebody else goes on with it.
+    let lock = Directory(here.join("campaign")).lock().unwrap();
+    for more in [&["--runs", "9", "--resume", "--", "1"][..], &["--", "1"]] {
+        let (code, _, err) = inject(more);
+        assert_eq!((code, err.lines().count()), (2, 1), "{err}");
+        assert!(err.contains("another campaign is under way in campaign"), "{err}");
+    }
+    drop(lock);
     let (code, text, err) = inject(&["--runs", "9", "--resume", "--", "1"]);
     assert_eq!(code, 0, "{err}");
     assert!(text.contains("sum: 9 runs"), "{text}");
@@ -400,6 +426,9 @@ fn two_runs_without_a_fault_must_be_the_same() {
     let inject = ["epa", "inject", "sum", "--faults", "bitflip", "--runs", "2"];
     let (code, _, err) = allways(&here, &inject);
     assert_eq!((code, err.contains("do not print the same")), (2, true), "{err}");
+    // Who wants it all the same is told what it is worth.
+    let (_, _, err) = allways(&here, &[&inject[..], &["--unchecked", "--out", "all"]].concat());
+    assert!(err.contains("silent data corruption and crashes may be by chance"), "{err}");
     traced(&here.join("golden-0"), 0x5000, 8, 3, 1, End::Golden);
     traced(&here.join("golden-1"), 0x5000, 9, 3, 1, End::Golden);
     executable(

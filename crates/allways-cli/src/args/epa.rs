@@ -1,6 +1,7 @@
 //! The arguments of `allways epa`.
 
 use super::values::{at_least_one, span, threads, truth, whole};
+use allways::parse_bytes;
 use allways_epa::format::{Fault, FaultKind};
 use clap::{ArgAction, Args, Subcommand, ValueHint};
 use std::ffi::OsString;
@@ -83,6 +84,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "S", default_value = "1h", value_parser = span)]
     pub timeout: Duration,
 
+    /// Give a run with a fault so much memory, and no more: 512M, 2G.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "fault")]
+    pub memory: Option<u64>,
+
     /// Print exactly one JSON object on standard output.
     #[arg(long, env = "ALLWAYS_JSON", action = ArgAction::SetTrue, value_parser = truth)]
     pub json: bool,
@@ -145,9 +150,14 @@ pub(crate) struct InjectArgs {
     #[arg(long, value_name = "N", env = "ALLWAYS_SEED", default_value = "0", value_parser = whole)]
     pub seed: u64,
 
-    /// A run hangs after this time; unless given, after ten times that of the golden run, and at least 5 s.
+    /// A run hangs after this time; unless given, after ten times that of a run without a fault, and at least 5 s. Time in which others have the
+    /// processors does not count.
     #[arg(long, value_name = "S", value_parser = span)]
     pub timeout: Option<Duration>,
+
+    /// A run gets so much memory: 512M, 2G; unless given, four times that of a run without a fault, and 1 GiB more.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub memory: Option<u64>,
 
     /// How many runs at once; 0 is one for each core.
     #[arg(long, value_name = "N", env = "ALLWAYS_THREADS", default_value = "0")]

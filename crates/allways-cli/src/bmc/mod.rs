@@ -4,14 +4,16 @@ mod report;
 
 use crate::args::{BmcArgs, Emit, constants};
 use crate::console::Console;
+use crate::progress::{Reading, Watch, stopping};
 use crate::{Exit, files, interrupt};
-use allways::{Format, SavedRun, Verdict};
+use allways::{Format, SavedRun, Verdict, grouped};
 use allways_bmc::{Model, check, lang};
 use report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 /// How a file's name ends that is such a program.
 pub(crate) const ENDING: &str = ".pbmc";
@@ -100,32 +102,26 @@ fn watched(
     args: &BmcArgs,
     console: &mut Console<'_>,
 ) -> Result<allways_bmc::Checked, String> {
-    let shows = console.terminal.is_some() && !args.quiet && !args.json;
-    let depth = AtomicUsize::new(0);
-    let done = AtomicUsize::new(0);
-    let err = &mut console.err;
-    std::thread::scope(|scope| {
-        if shows {
-            let (depth, done, most) = (&depth, &done, options.depth);
-            scope.spawn(move || {
-                let begin = std::time::Instant::now();
-                let pause = std::time::Duration::from_millis(100);
-                while done.load(Ordering::Relaxed) == 0 {
-                    std::thread::sleep(pause);
-                    let (depth, seconds) =
-                        (depth.load(Ordering::Relaxed), begin.elapsed().as_secs());
-                    let _ = write!(err, "\r{depth} of {most} steps, {seconds} s \x1b[K");
-                    let _ = err.flush();
-                }
-                let _ = write!(err, "\r\x1b[K");
-            });
-        }
-        let checked = model.check(options, &|at| {
-            depth.fetch_max(at, Ordering::Relaxed);
-        });
-        done.store(1, Ordering::Relaxed);
-        checked
-    })
+    let (reached, begin, most) = (AtomicUsize::new(0), Instant::now(), options.depth);
+    let stop = Arc::clone(&console.stop);
+    let read =
+        || reading(reached.load(Relaxed), most, begin.elapsed().as_secs(), stop.load(Relaxed));
+    Watch::wanted(args.quiet || args.json, false, console.terminal).during(
+        read,
+        console.err,
+        || {
+            model.check(options, &|depth| {
+                reached.fetch_max(depth, Relaxed);
+            })
+        },
+    )
+}
+
+/// How deep it is. How long a step takes nobody knows, so there is no bar that would say so.
+fn reading(depth: usize, most: usize, seconds: u64, is_stopping: bool) -> Reading {
+    let steps = (8, format!("{} of {} steps", grouped(depth as u64), grouped(most as u64)));
+    let parts = stopping(is_stopping).into_iter().chain([steps, (5, format!("{seconds} s"))]);
+    Reading { parts: parts.collect(), fraction: None }
 }
 
 /// Writes a formula, and what it takes to solve it.

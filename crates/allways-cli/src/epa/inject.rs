@@ -6,20 +6,21 @@ use super::watch::Counts;
 use super::{opened, summary};
 use crate::args::InjectArgs;
 use crate::console::Console;
+use crate::progress::Watch;
 use crate::{Exit, files, interrupt};
 use allways_epa::campaign::{
-    Directory, Finding, Golden, Heading, Journal, Limits, Run, Summary, Target, Work, perform,
-    place, plan, record,
+    Difference, Directory, Finding, Golden, Heading, Journal, Limits, Lock, Run, Summary, Target,
+    Used, Work, at_once, perform, place, plan, record, rehearse,
 };
 use allways_epa::format::{Fault, FaultKind};
 use allways_epa::trace::Trace;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::Instant;
 
 pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Exit, String> {
     let directory = Directory(args.out.clone());
-    begins(args, &directory)?;
+    let lock = begins(args, &directory)?;
     if console.catches_interrupts {
         interrupt::install(&console.stop);
     }
@@ -37,9 +38,12 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     if is_kept {
         let begun = Journal::read(&directory.journal())?;
         let refuse = |why| format!("cannot go on with {}: {why}", args.out.display());
-        // A fault that is repeated says itself all that the seed says.
-        let as_begun =
-            Heading { seed: begun.said("seed").parse().unwrap_or_default(), ..heading.clone() };
+        // A fault that is repeated says itself all that the seed says, and nothing is added to the campaign.
+        let as_begun = Heading {
+            seed: begun.said("seed").parse().unwrap_or_default(),
+            checked: begun.said("checked") == "yes",
+            ..heading.clone()
+        };
         begun.is_of(if args.only.is_some() { &as_begun } else { &heading }).map_err(refuse)?;
     }
     if !args.unchecked && other.is_none() {
@@ -57,10 +61,14 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
         }
     }
     let golden = Golden::new(trace).map_err(|error| error.to_string())?;
-    let Some(again) = once_more(args, &golden, target, other, &run, console)? else {
+    if let Some(other) = other {
+        let judgement = golden.judgement(&other).map_err(|error| error.to_string())?;
+        refuse_difference(args, &golden, judgement.difference, console)?;
+    }
+    let Some(used) = rehearsed(args, &golden, target, &run, console)? else {
         return interrupted(console);
     };
-    let limits = limits(args, &run, &again);
+    let limits = limits(args, used)?;
     let judge = |trace: &Path| golden.judge(trace);
     let stop = std::sync::Arc::clone(&console.stop);
     let work = Work {
@@ -71,9 +79,10 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
         stop: &stop,
         judge: &judge,
     };
-    if let Some(line) = &args.only {
+    let Some(lock) = lock else {
+        let line = args.only.as_deref().unwrap_or_default();
         return only(args, &directory, line, &golden.trace, &work, console);
-    }
+    };
     let candidates = golden.candidates()?;
     let program = &golden.trace.program;
     let planned = plan(&candidates, program, &args.faults, args.seed, args.runs);
@@ -82,7 +91,7 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     if !args.resume {
         golden.trace.save(&directory.golden()).map_err(|error| error.to_string())?;
     }
-    let journal = watched(args, &heading, &planned, &work, console)?;
+    let journal = watched(args, &lock, &heading, &planned, &work, console)?;
     let mut findings = journal.findings;
     // A campaign may have been begun with more kinds, or more runs, than are asked for now.
     findings.retain(|(_, f)| args.faults.contains(&f.fault.kind) && f.number < args.runs);
@@ -98,17 +107,24 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     })
 }
 
-/// Makes sure beforehand that nothing is overwritten, and that everything can be written.
-fn begins(args: &InjectArgs, directory: &Directory) -> Result<(), String> {
+/// Makes sure beforehand that nothing is overwritten, that everything can be written, and that nobody else writes there. Who repeats
+/// one fault writes nothing.
+fn begins(args: &InjectArgs, directory: &Directory) -> Result<Option<Lock>, String> {
     let name = args.out.display();
-    match (directory.has_campaign(), args.resume) {
-        _ if args.only.is_some() => Ok(()),
-        (true, false) => Err(format!(
-            "there is a campaign in {name} already: --resume goes on with it, --out begins another"
-        )),
-        (false, true) => Err(format!("there is no campaign in {name} to go on with")),
-        _ => files::directory(&args.out),
+    if args.only.is_some() {
+        return Ok(None);
     }
+    if args.resume && !directory.has_campaign() {
+        return Err(format!("there is no campaign in {name} to go on with"));
+    }
+    files::directory(&args.out)?;
+    let lock = directory.lock()?;
+    if !args.resume && directory.has_campaign() {
+        return Err(format!(
+            "there is a campaign in {name} already: --resume goes on with it, --out begins another"
+        ));
+    }
+    Ok(Some(lock))
 }
 
 fn heading(args: &InjectArgs, fingerprint: u64) -> Heading {
@@ -118,52 +134,77 @@ fn heading(args: &InjectArgs, fingerprint: u64) -> Heading {
         fingerprint,
         arguments: arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect(),
         seed: args.seed,
+        checked: !args.unchecked,
     }
 }
 
-/// A second run without a fault: it has to be as the first. What a check of one trace cannot know, such as what
-/// libraries do, is noticed here.
-fn once_more(
+/// Further runs without a fault, as many as there will be at once: they have to be as the first. What a check of one trace cannot know, such as what
+/// libraries do, is noticed here, and how long runs take while others run. Says what they took at most.
+fn rehearsed(
     args: &InjectArgs,
     golden: &Golden,
     target: &Target,
-    other: Option<Trace>,
     run: &Run,
-    console: &Console<'_>,
-) -> Result<Option<Duration>, String> {
-    let (trace, time) = match other {
-        Some(trace) => (trace, run.time),
-        None => {
-            let Some((again, trace)) = record(target, &console.stop)? else { return Ok(None) };
-            if again.seen != run.seen && !args.unchecked {
-                return Err(
-                    "two runs without a fault do not print the same, or end in another way: \
-                     nothing can be said about runs with one"
-                        .to_owned(),
-                );
-            }
-            (trace, again.time)
+    console: &mut Console<'_>,
+) -> Result<Option<Used>, String> {
+    let limits = Limits { time: Limits::GOLDEN.time, ..limits(args, run.used)? };
+    let told = rehearse(target, golden, run.seen, &limits, runs_at_once(args), &console.stop)?;
+    let Some(told) = told else { return Ok(None) };
+    if let Some(seen) = told.seen {
+        let (one, other) = (run.seen.ended, seen.ended);
+        let differs = match one == other {
+            true => "do not print the same".to_owned(),
+            false => format!(
+                "do not end in the same way ({one}, and {other}; if it had too little memory, --memory gives it more)"
+            ),
+        };
+        if !args.unchecked {
+            return Err(format!(
+                "two runs without a fault {differs}: nothing can be said about runs with one"
+            ));
         }
-    };
-    let judgement = golden.judgement(&trace).map_err(|error| error.to_string())?;
-    match judgement.difference {
-        Some(difference) if !args.unchecked => {
-            let at = difference.entered.map(|entered| match entered.site {
-                Some(site) => format!(", first at {}", place(&golden.trace.program, site)),
-                None => format!(", first in an event of {}", entered.thread),
-            });
-            let at = at.unwrap_or_default();
-            Err(format!(
-                "two runs without a fault differ{at}: deviations could be by chance; --unchecked does it all the same"
-            ))
-        }
-        _ => Ok(Some(time)),
+        console.complain(&format!(
+            "two runs without a fault {differs}: silent data corruption and crashes may be by chance"
+        ));
     }
+    refuse_difference(args, golden, told.difference, console)?;
+    Ok(Some(run.used.max(told.used)))
 }
 
-fn limits(args: &InjectArgs, run: &Run, again: &Duration) -> Limits {
-    let limits = Limits::after(run.time.max(*again), run.bytes);
-    Limits { time: args.timeout.unwrap_or(limits.time), ..limits }
+/// Runs without a fault have to be the same, or it has to be said that they are not.
+fn refuse_difference(
+    args: &InjectArgs,
+    golden: &Golden,
+    difference: Option<Difference>,
+    console: &mut Console<'_>,
+) -> Result<(), String> {
+    let Some(difference) = difference else { return Ok(()) };
+    let at = difference.entered.map(|entered| match entered.site {
+        Some(site) => format!(", first at {}", place(&golden.trace.program, site)),
+        None => format!(", first in an event of {}", entered.thread),
+    });
+    let at = at.unwrap_or_default();
+    let differs = format!("two runs without a fault differ{at}: deviations could be by chance");
+    if !args.unchecked {
+        return Err(format!("{differs}; --unchecked does it all the same"));
+    }
+    console.complain(&differs);
+    Ok(())
+}
+
+/// One fault is repeated alone.
+fn runs_at_once(args: &InjectArgs) -> usize {
+    if args.only.is_some() { 1 } else { at_once(args.threads) }
+}
+
+/// What a run may take, after what those without a fault took.
+fn limits(args: &InjectArgs, used: Used) -> Result<Limits, String> {
+    let limits = Limits::after(used).in_room(runs_at_once(args), used)?;
+    Ok(Limits {
+        time: args.timeout.unwrap_or(limits.time),
+        memory: args.memory.or(limits.memory),
+        ..limits
+    })
 }
 
 /// Stopped before anything was tried.
@@ -175,6 +216,7 @@ fn interrupted(console: &mut Console<'_>) -> Result<Exit, String> {
 /// Tries all faults, and shows how far that is.
 fn watched(
     args: &InjectArgs,
+    lock: &Lock,
     heading: &Heading,
     planned: &[(u64, Fault)],
     work: &Work<'_>,
@@ -191,10 +233,10 @@ fn watched(
         false => 0,
     };
     let all = planned.len().saturating_sub(before) as u64;
-    let terminal = console.terminal.filter(|_| !args.json);
-    counts.during(all, terminal, work.stop, console.err, || {
-        perform(&args.out, heading, planned, args.resume, work, &done)
-    })
+    let begin = Instant::now();
+    let read = || counts.reading(all, begin.elapsed(), work.stop.load(Relaxed));
+    Watch::wanted(args.json, false, console.terminal)
+        .during(read, console.err, || perform(lock, heading, planned, args.resume, work, &done))
 }
 
 /// Repeats one fault: one that is given as such, or by its line.

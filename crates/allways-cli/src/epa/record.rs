@@ -39,7 +39,7 @@ pub(super) fn command(args: &RecordArgs, console: &mut Console<'_>) -> Result<Ex
     let recorded = match &args.fault {
         None => record(&prepared.target, &console.stop)?,
         Some(fault) => {
-            let limits = Limits { time: args.timeout, ..Limits::GOLDEN };
+            let limits = Limits { time: args.timeout, memory: args.memory, ..Limits::GOLDEN };
             match run(&prepared.target, Some(fault), &limits, &console.stop)? {
                 Some(run) => {
                     let trace = Trace::gather(&run.trace()).map_err(|error| error.to_string())?;
@@ -84,6 +84,7 @@ fn told(
         Ended::Killed(signal) => format!(", and was ended by signal {signal}"),
         Ended::TimedOut => ", and was killed, since it did not end".to_owned(),
         Ended::WroteTooMuch => ", and was killed, since it wrote without end".to_owned(),
+        Ended::TookTooMuch => ", and was killed, since it took too much memory".to_owned(),
     };
     let mut text = format!(
         "{} ran for {:.3} s{ended}: {} of {}\nsaved: {}\n",

@@ -81,6 +81,9 @@ pub(super) fn table(summary: &Summary) -> String {
     let mut rows =
         vec![["fault", "runs", "coverage", "95 %", "propagated"].map(str::to_owned).to_vec()];
     rows[0].extend(Outcome::ALL.map(|outcome| outcome.name().to_owned()));
+    // In a program that is pseudo-deterministic every fault happens.
+    let has_idle = summary.idle() > 0;
+    rows[0].extend(has_idle.then(|| "not reached".to_owned()));
     rows[0].push("missed".to_owned());
     let row = |row: &Row| {
         let share = row.coverage();
@@ -93,6 +96,7 @@ pub(super) fn table(summary: &Summary) -> String {
             row.propagation().value().map(percent).unwrap_or_default(),
         ];
         cells.extend(row.outcomes.iter().map(|count| grouped(*count)));
+        cells.extend(has_idle.then(|| grouped(row.idle)));
         cells.push(grouped(row.missed));
         cells
     };
@@ -116,7 +120,7 @@ impl Told<'_> {
         if summary.idle() > 0 {
             let idle = grouped(summary.idle());
             out.push_str(&format!(
-                "\nin {idle} of the runs the fault did not happen: they say nothing\n"
+                "\nnot reached: in {idle} of the runs the fault did not happen; they say nothing, and count for nothing\n"
             ));
         }
         match summary.missed() {
@@ -186,6 +190,9 @@ fn entered(finding: &Finding, golden: &Trace) -> Option<String> {
 /// What came of one fault, and whether that is what came of it before.
 pub(super) fn finding_text(finding: &Finding, before: Option<&Finding>, golden: &Trace) -> String {
     let trace = match entered(finding, golden) {
+        _ if !finding.injected && finding.deviated => {
+            "deviates, by chance: the fault did not happen".to_owned()
+        }
         _ if !finding.injected => "the same: the fault did not happen".to_owned(),
         _ if !finding.deviated => "the same".to_owned(),
         Some(place) => format!("deviates, first at {place}"),

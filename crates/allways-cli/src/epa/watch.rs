@@ -1,12 +1,9 @@
-//! How far a campaign has come, on a terminal.
+//! How far a campaign has come, in words.
 
-use crate::console::Width;
-use crate::progress::{Bar, Reading};
+use crate::progress::{Reading, stopping};
 use allways::grouped;
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 /// What was counted so far.
 #[derive(Default)]
@@ -17,14 +14,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn reading(&self, all: u64, begin: Instant, stopping: bool) -> Reading {
+    /// What is shown when so much time has passed.
+    pub fn reading(&self, all: u64, passed: Duration, is_stopping: bool) -> Reading {
         let [done, deviated, failed] =
             [&self.done, &self.deviated, &self.failed].map(|count| count.load(Relaxed));
-        let seconds = begin.elapsed().as_secs_f64();
-        let mut parts = Vec::new();
-        if stopping {
-            parts.push((9, "stopping, Ctrl-C again ends at once".to_owned()));
-        }
+        let seconds = passed.as_secs_f64();
+        let mut parts: Vec<(u8, String)> = stopping(is_stopping).into_iter().collect();
         parts.push((8, format!("{} of {} runs", grouped(done), grouped(all))));
         parts.push((5, format!("{} deviated", grouped(deviated))));
         parts.push((4, format!("{} failed", grouped(failed))));
@@ -35,35 +30,6 @@ impl Counts {
         let fraction = (all > 0).then(|| (done as f64 / all as f64).min(1.0));
         Reading { parts, fraction }
     }
-
-    /// Does the work, and draws a bar five times a second until it is done.
-    pub fn during<R>(
-        &self,
-        all: u64,
-        terminal: Option<Width>,
-        stop: &AtomicBool,
-        err: &mut (dyn Write + Send),
-        work: impl FnOnce() -> R,
-    ) -> R {
-        let Some(width) = terminal else { return work() };
-        let begin = Instant::now();
-        std::thread::scope(|scope| {
-            // Dropped when the work ends, however it ends: that is what ends the watching.
-            let (working, done) = channel::<()>();
-            scope.spawn(move || {
-                let bar = Bar::new(width);
-                let interval = Duration::from_millis(200);
-                while done.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                    // Where nobody listens there is nobody to tell.
-                    let _ = bar.draw(&self.reading(all, begin, stop.load(Relaxed)), err);
-                }
-                let _ = bar.wipe(err);
-            });
-            let result = work();
-            drop(working);
-            result
-        })
-    }
 }
 
 #[cfg(test)]
@@ -73,13 +39,13 @@ mod tests {
     #[test]
     fn what_is_done_is_said_with_what_is_left() {
         let counts = Counts::default();
-        let words = |stopping| counts.reading(40, Instant::now(), stopping).line();
+        let words = |stopping| counts.reading(40, Duration::from_secs(1), stopping).line();
         assert_eq!(words(false), "0 of 40 runs, 0 deviated, 0 failed");
         counts.done.store(10, Relaxed);
         counts.deviated.store(7, Relaxed);
         counts.failed.store(2, Relaxed);
         assert!(words(true).starts_with("stopping"), "{}", words(true));
-        assert!(words(false).starts_with("10 of 40 runs, 7 deviated, 2 failed, about "));
-        assert_eq!(counts.reading(40, Instant::now(), false).fraction, Some(0.25));
+        assert!(words(false).ends_with("10 of 40 runs, 7 deviated, 2 failed, about 3 s left"));
+        assert_eq!(counts.reading(40, Duration::from_secs(1), false).fraction, Some(0.25));
     }
 }

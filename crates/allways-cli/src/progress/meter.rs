@@ -67,11 +67,11 @@ impl<'a> Meter<'a> {
     }
 
     /// How far it has come by now.
-    pub fn read(&mut self, progress: &Progress, stopping: bool) -> Reading {
-        self.read_at(Instant::now(), &Numbers::of(progress), stopping)
+    pub fn read(&mut self, progress: &Progress, is_stopping: bool) -> Reading {
+        self.read_at(Instant::now(), &Numbers::of(progress), is_stopping)
     }
 
-    fn read_at(&mut self, now: Instant, numbers: &Numbers, stopping: bool) -> Reading {
+    fn read_at(&mut self, now: Instant, numbers: &Numbers, is_stopping: bool) -> Reading {
         // These engines have no end of states, but of runs.
         let counts_runs = match self.options.engine {
             Engine::Dpor | Engine::Walk => true,
@@ -86,8 +86,8 @@ impl<'a> Meter<'a> {
         let elapsed = now.duration_since(self.started);
         let mut parts = Vec::new();
         let mut part = |worth: u8, text: String| parts.push((worth, text));
-        if stopping {
-            part(9, "stopping, Ctrl-C again ends at once".to_owned());
+        if let Some((worth, text)) = super::stopping(is_stopping) {
+            part(worth, text);
         }
         let what = match (self.options.engine, counts_runs) {
             (Engine::Dir, true) => "runs of components",
