@@ -17,7 +17,7 @@
 //! | `journal.rs` | the file of a campaign |
 //! | `rehearse.rs`, `work.rs` | many runs at once, first without faults, then with |
 //! | `summary.rs`, `interval.rs` | what a campaign says |
-//! | `page.rs` | all that as a page |
+//! | `page/` | all that as a page |
 
 mod child;
 mod golden;
@@ -261,6 +261,11 @@ mod tests {
     /// A file with these findings.
     pub fn journal(findings: Vec<Finding>) -> Journal {
         Journal::of(&heading(), findings)
+    }
+
+    /// One of a campaign that was begun with `--unchecked`.
+    pub fn unchecked() -> Journal {
+        Journal::of(&Heading { checked: false, ..heading() }, Vec::new())
     }
 
     fn heading() -> Heading {

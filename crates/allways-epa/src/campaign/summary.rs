@@ -69,6 +69,8 @@ pub struct Summary {
     pub objects: BTreeMap<usize, u64>,
     /// The objects that errors got into, and in how many runs. The most come first.
     pub reached: Vec<(String, u64)>,
+    /// From the thread in which the fault happened into which other one, and in how many runs. The most come first.
+    pub crossed: Vec<((String, String), u64)>,
 }
 
 /// A place of the source, by the number of a site: `main.c:3 (main)`.
@@ -78,6 +80,12 @@ pub fn place(program: &Program, site: u32) -> String {
         Some(site) => format!("{} in {}", site.name, site.function),
         None => format!("site {site}"),
     }
+}
+
+fn most_first<K>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
+    let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
 }
 
 impl Summary {
@@ -103,6 +111,7 @@ impl Summary {
         let mut entered: BTreeMap<String, u64> = BTreeMap::new();
         let mut reached: BTreeMap<String, u64> = BTreeMap::new();
         let (mut threads, mut objects) = (BTreeMap::new(), BTreeMap::new());
+        let mut crossed: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (_, finding) in findings.iter().filter(|(_, f)| f.injected && f.deviated) {
             let at = match &finding.entered {
                 Some(entered) => match entered.site {
@@ -114,21 +123,21 @@ impl Summary {
             *entered.entry(at).or_default() += 1;
             *threads.entry(finding.threads.len()).or_default() += 1;
             *objects.entry(finding.objects.len()).or_default() += 1;
+            for thread in finding.threads.iter().filter(|thread| **thread != finding.fault.thread) {
+                let pair = (finding.fault.thread.clone(), thread.clone());
+                *crossed.entry(pair).or_default() += 1;
+            }
             for object in &finding.objects {
                 *reached.entry(object.clone()).or_default() += 1;
             }
         }
-        let most_first = |counts: BTreeMap<String, u64>| {
-            let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
-            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            counts
-        };
         Summary {
             rows: kinds(findings).into_iter().map(row).collect(),
             entered: most_first(entered),
             threads,
             objects,
             reached: most_first(reached),
+            crossed: most_first(crossed),
         }
     }
 
