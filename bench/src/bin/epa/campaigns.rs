@@ -1,7 +1,9 @@
 //! Figure 17: how many runs with a fault deviate, by program and kind of fault, and what came of them.
 
 use super::{PROGRAMS, Settings, built};
-use allways_epa::campaign::{Golden, Heading, Limits, Summary, Work, perform, plan, record};
+use allways_epa::campaign::{
+    Directory, Golden, Heading, Limits, Summary, Work, at_once, perform, plan, record, rehearse,
+};
 use allways_epa::format::FaultKind;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -39,14 +41,24 @@ fn program(settings: &Settings, name: &str) -> Result<(), String> {
     let program = &golden.trace.program;
     let planned = plan(&golden.candidates()?, program, &FaultKind::ALL, 1, settings.runs as u64);
     let judge = |trace: &Path| golden.judge(trace);
-    let limits = Limits::after(run.time, run.bytes);
+    // What runs take while others run is what limits are made of.
+    let rehearsal = rehearse(&target, &golden, run.seen, &Limits::GOLDEN, at_once(0), &stop)?;
+    let used = run.used.max(rehearsal.ok_or("it was stopped")?.used);
+    let limits = Limits::after(used).in_room(at_once(0), used)?;
     let work =
         Work { target: &target, golden: run.seen, limits, threads: 0, stop: &stop, judge: &judge };
     let fingerprint = golden.trace.fingerprint();
-    let heading = Heading { program: name.to_owned(), fingerprint, arguments: Vec::new(), seed: 1 };
+    let heading = Heading {
+        program: name.to_owned(),
+        fingerprint,
+        arguments: Vec::new(),
+        seed: 1,
+        checked: true,
+    };
     let directory = settings.directory.join(format!("{name}-campaign"));
     std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-    let journal = perform(&directory, &heading, &planned, false, &work, &|_| ())?;
+    let lock = Directory(directory).lock()?;
+    let journal = perform(&lock, &heading, &planned, false, &work, &|_| ())?;
     let summary = Summary::new(program, &journal.findings);
     for row in &summary.rows {
         let share = |share: allways_epa::campaign::Share| {

@@ -5,11 +5,14 @@
 //! epa INSTRUMENTER 50              50 runs
 //! epa INSTRUMENTER 50 z3           and the thesis' formula to z3, for at most a minute each
 //! epa INSTRUMENTER 50 traces       without the campaigns
+//! epa INSTRUMENTER growth          instead: times for traces of ten thousand records, ten times as many, and so on up to ten million
+//! epa INSTRUMENTER 1000000 growth  up to so many records
 //! ```
 //!
 //! The first argument is the program `allways-instrument`, which is built in `crates/allways-epa-llvm` and needs LLVM.
 
 mod campaigns;
+mod growth;
 mod traces;
 
 use allways_epa::campaign::Target;
@@ -42,15 +45,19 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let number: Option<usize> = arguments.iter().find_map(|argument| argument.parse().ok());
     let settings = Settings {
         instrumenter,
-        runs: arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(200),
+        runs: number.unwrap_or(200),
         z3: has("z3"),
         directory: std::env::temp_dir().join(format!("allways-bench-{}", std::process::id())),
     };
     let mut done = std::fs::create_dir_all(&settings.directory).map_err(|error| error.to_string());
-    done = done.and_then(|()| traces::measure(&settings));
-    if !has("traces") {
+    done = done.and_then(|()| match has("growth") {
+        true => growth::measure(&settings, number.unwrap_or(10_000_000) as u64),
+        false => traces::measure(&settings),
+    });
+    if !has("traces") && !has("growth") {
         done = done.and_then(|()| campaigns::measure(&settings));
     }
     let _ = std::fs::remove_dir_all(&settings.directory);
