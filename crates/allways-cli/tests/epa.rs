@@ -277,6 +277,27 @@ fn what_the_trace_does_not_show_is_missed_and_what_does_not_end_hangs() {
     assert!(page.contains("2 runs failed without any deviation"), "{page}");
 }
 
+/// What the script does only if it may have 64 MiB, once it is told so, which is soon after it begins.
+#[cfg(target_os = "linux")]
+#[test]
+fn runs_get_no_more_memory_than_they_may_have() {
+    let here = fake("memory");
+    let limited = "trace=less-memory; says=wrong; while [ \"$(ulimit -d)\" = unlimited ]; do :; done; \
+        [ \"$(ulimit -d)\" = 65536 ] && says=3 ;;";
+    executable(&here.join("sum"), &SCRIPT.replace("trace=less-memory; says=3 ;;", limited));
+    let inject = ["epa", "inject", "sum", "--faults", "mallsize", "--runs", "2"];
+    for (memory, outcome) in [("64M", "deviation"), ("65M", "sdc")] {
+        let more = ["--memory", memory, "--out", memory];
+        let (code, text, err) = allways(&here, &[&inject[..], &more].concat());
+        assert_eq!(code, 0, "{text}{err}");
+        let faults = fs::read_to_string(here.join(memory).join("faults.txt")).unwrap();
+        assert_eq!(faults.matches(&format!("\t{outcome}\t")).count(), 2, "{faults}");
+    }
+    // Unless it is said, there is a limit all the same: otherwise the script would not end.
+    let (code, _, err) = allways(&here, &[&inject[..], &["--timeout", "1h"]].concat());
+    assert_eq!(code, 0, "{err}");
+}
+
 #[test]
 fn faults_that_do_not_happen_are_counted() {
     let here = fake("idle");
@@ -459,6 +480,7 @@ fn wrong_input_gets_one_sentence() {
     }
     assert_eq!(allways(&here, &["epa", "record", "sum", "-o", "other.trace"]).0, 0);
     executable(&here.join("plain"), "#!/bin/sh\necho hello\n");
+    executable(&here.join("endless"), "#!/bin/sh\nexec sleep 1000\n");
     executable(&here.join("broken"), "#!/bin/sh\necho 'it broke' >&2\nkill -ABRT $$\n");
     fs::write(here.join("no-program"), "text").unwrap();
     for (args, sentence) in [
@@ -480,6 +502,11 @@ fn wrong_input_gets_one_sentence() {
             &["epa", "record", "broken"],
             "ended by signal 6 although nothing was made wrong: it broke",
         ),
+        (
+            &["epa", "record", "endless", "--timeout", "200ms"],
+            "does not end although nothing was made wrong",
+        ),
+        (&["epa", "inject", "sum", "--memory", "much"], "`much`"),
         (&["epa", "record", "sum", "--fault", "bitflip"], "`bitflip` is no fault"),
         (&["epa", "record", "sum", "-o", "nowhere/a.trace"], "cannot write nowhere/a.trace"),
         (&["epa", "record", "sum", "--cflags", "-lm"], "--cflags is for sources"),

@@ -84,8 +84,8 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "S", default_value = "1h", value_parser = span)]
     pub timeout: Duration,
 
-    /// Give a run with a fault so much memory, and no more: 512M, 2G.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "fault")]
+    /// Give it so much memory, and no more: 512M, 2G.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub memory: Option<u64>,
 
     /// Print exactly one JSON object on standard output.

@@ -6,11 +6,13 @@
 //!
 //! *Time.* A run that hangs either computes or waits. One that waits for a processor does neither, and there is no telling how long that takes on a busy
 //! machine. So every look at a run adds to its time: if one of its threads could run, what the run has had of the processors since the last look;
-//! if none could, the time that has passed. If this process itself was late to look, the machine is busy or was asleep, and no more is added than it
-//! wanted to wait. So time never runs faster for a run than the clock does, and stands still while others have the processors.
+//! if none could, the time that has passed. If this process itself was late to look, the machine is busy or was asleep, and of such time no more is added
+//! than twice what it wanted to wait. So time never runs faster for a run than the clock does, and stands still while others have the processors. Only
+//! so that everything ends, whatever the machine does, a run may not take a hundred times its limit by the clock.
 
 use std::collections::BTreeSet;
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,9 +23,18 @@ fn running() -> MutexGuard<'static, BTreeSet<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills all runs that are under way, with all that they have started: for a process that ends at once.
+/// Set when all runs are killed: how a run ended says nothing then.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Kills all runs that are under way, with all that they have started, for a process that ends at once. No run counts from then on.
 pub fn end_all() {
+    ENDING.store(true, Ordering::SeqCst);
     running().iter().for_each(|group| kill_group(*group));
+}
+
+/// Whether all runs are being killed.
+pub(super) fn is_ending() -> bool {
+    ENDING.load(Ordering::SeqCst)
 }
 
 fn kill_group(group: u32) {
@@ -135,32 +146,40 @@ pub(super) fn doing(id: u32) -> Option<Doing> {
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     time: Duration,
+    began: Instant,
     looked: Instant,
     processors: Duration,
 }
 
 impl Stopwatch {
     pub fn start() -> Self {
-        Stopwatch { time: Duration::ZERO, looked: Instant::now(), processors: Duration::ZERO }
+        let now = Instant::now();
+        Stopwatch { time: Duration::ZERO, began: now, looked: now, processors: Duration::ZERO }
     }
 
-    /// Adds what has passed since the last look. `wanted` is when the next look should have been.
+    /// Adds what has passed since the last look. `wanted` is when this look should have been.
     pub fn look(&mut self, id: u32, wanted: Duration) -> Duration {
         let passed = self.looked.elapsed();
         self.looked += passed;
-        self.add(passed.min(wanted.saturating_mul(2)), doing(id))
+        self.add(passed, wanted, doing(id))
     }
 
-    fn add(&mut self, passed: Duration, doing: Option<Doing>) -> Duration {
+    fn add(&mut self, passed: Duration, wanted: Duration, doing: Option<Doing>) -> Duration {
+        let waited = passed.min(wanted.saturating_mul(2));
         self.time += match doing {
             Some(Doing { processors, can_run }) => {
                 let had = processors.saturating_sub(self.processors);
                 self.processors = processors;
-                if can_run { had.min(passed) } else { passed }
+                if can_run { had.min(passed) } else { waited }
             }
-            None => passed,
+            None => waited,
         };
         self.time
+    }
+
+    /// Whether a run has taken longer than this.
+    pub fn is_over(&self, limit: Duration) -> bool {
+        self.time >= limit || self.began.elapsed() >= limit.saturating_mul(100)
     }
 }
 
@@ -185,7 +204,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let mut add = |processors: u64, can_run| {
             let processors = Duration::from_millis(processors);
-            watch.add(second, Some(Doing { processors, can_run })).as_millis()
+            watch.add(second, second, Some(Doing { processors, can_run })).as_millis()
         };
         // It could run and did not get to it, got a little, and then all of two processors.
         assert_eq!(add(0, true), 0);
@@ -197,16 +216,34 @@ mod tests {
         // It goes on, and had nothing yet.
         assert_eq!(add(2010, true), 3010);
         // Where nobody knows what it does, the clock counts.
-        assert_eq!(watch.add(second, None).as_millis(), 4010);
+        assert_eq!(watch.add(second, second, None).as_millis(), 4010);
     }
 
     #[test]
     fn who_is_late_to_look_adds_no_more_than_it_wanted_to_wait() {
         let mut watch = Stopwatch::start();
-        watch.looked = Instant::now().checked_sub(Duration::from_secs(50)).unwrap_or(watch.looked);
-        // There is no process with this number.
-        let time = watch.look(u32::MAX, Duration::from_millis(20));
-        assert!(time <= Duration::from_millis(40), "{time:?}");
+        let (late, wanted) = (Duration::from_secs(50), Duration::from_millis(20));
+        let waits = Some(Doing { processors: Duration::ZERO, can_run: false });
+        assert_eq!(watch.add(late, wanted, waits).as_millis(), 40);
+        assert_eq!(watch.add(late, wanted, None).as_millis(), 80);
+        // What it has had of the processors is known however late it is.
+        let processors = Duration::from_secs(30);
+        let computes = Some(Doing { processors, can_run: true });
+        assert_eq!(watch.add(late, wanted, computes).as_millis(), 30_080);
+    }
+
+    #[test]
+    fn everything_ends_some_time() {
+        let mut watch = Stopwatch::start();
+        let hour = Duration::from_secs(3600);
+        assert!(!watch.is_over(hour));
+        watch.time = hour;
+        assert!(watch.is_over(hour) && !watch.is_over(2 * hour));
+        watch.time = Duration::ZERO;
+        // A clock that has not gone for so long yet cannot be set back.
+        let Some(began) = watch.began.checked_sub(Duration::from_secs(101)) else { return };
+        watch.began = began;
+        assert!(watch.is_over(Duration::from_secs(1)) && !watch.is_over(Duration::from_secs(2)));
     }
 
     #[cfg(target_os = "linux")]

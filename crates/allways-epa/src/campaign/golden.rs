@@ -16,7 +16,16 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs a program once without a fault. `None` if it was stopped.
 pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>, String> {
-    let Some(run) = run(target, None, &Limits::GOLDEN, stop)? else { return Ok(None) };
+    record_within(target, &Limits::GOLDEN, stop)
+}
+
+/// The same within limits.
+pub fn record_within(
+    target: &Target,
+    limits: &Limits,
+    stop: &AtomicBool,
+) -> Result<Option<(Run, Trace)>, String> {
+    let Some(run) = run(target, None, limits, stop)? else { return Ok(None) };
     let name = target.executable.display();
     match run.seen.ended {
         Ended::Exited(_) => {}
@@ -27,7 +36,10 @@ pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>
                 "{name} was ended by signal {signal} although nothing was made wrong{said}"
             ));
         }
-        Ended::TimedOut | Ended::WroteTooMuch | Ended::TookTooMuch => {
+        Ended::TookTooMuch => {
+            return Err(format!("{name} takes too much memory although nothing was made wrong"));
+        }
+        Ended::TimedOut | Ended::WroteTooMuch => {
             return Err(format!("{name} does not end although nothing was made wrong"));
         }
     }

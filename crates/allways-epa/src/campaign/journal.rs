@@ -221,8 +221,8 @@ impl Journal {
     pub fn is_of(&self, heading: &Heading) -> Result<(), String> {
         for (name, value) in heading.lines() {
             let was = self.said(name);
-            // Where the program is does not matter, only what it is.
-            if name == "program" || was == value {
+            // Where the program is does not matter, only what it is. Whether it was checked was not always said.
+            if name == "program" || was == value || name == CHECKED && was.is_empty() {
                 continue;
             }
             return Err(match name {

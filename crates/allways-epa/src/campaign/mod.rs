@@ -34,7 +34,7 @@ mod summary;
 mod work;
 
 pub use child::end_all;
-pub use golden::{Golden, record};
+pub use golden::{Golden, record, record_within};
 pub use interval::Share;
 pub use journal::{Entered, Finding, Heading, Journal};
 pub use limits::{Limits, Used};

@@ -4,7 +4,7 @@
 //! when what it has written takes too much room; memory beyond a limit it does not get. The directory is removed with the [`Run`], so a campaign
 //! never needs more room than that of the runs that are under way.
 
-use super::child::{Leash, Stopwatch, memory};
+use super::child::{Leash, Stopwatch, is_ending, memory};
 use super::limits::{Limits, Used};
 use super::outcome::{Ended, Seen};
 use allways_epa_format::{DIRECTORY, FAULT, Fault};
@@ -175,6 +175,9 @@ pub fn run(
         child.limit_memory(bytes);
     }
     let Some((ended, used)) = wait(child, &run.directory, limits, stop)? else { return Ok(None) };
+    if is_ending() {
+        return Ok(None);
+    }
     run.time = begin.elapsed();
     run.used = Used { bytes: size(&run.directory), ..used };
     run.seen = Seen { ended, output: hash(&run.output())? };
@@ -218,7 +221,7 @@ fn wait(
         if is_time {
             looked = Instant::now();
             used.time = watch.look(child.id(), LOOK);
-            if used.time >= limits.time {
+            if watch.is_over(limits.time) {
                 return Ok(Some((Ended::TimedOut, used)));
             }
             if size(directory) > limits.bytes {
