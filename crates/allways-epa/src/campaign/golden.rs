@@ -119,3 +119,48 @@ impl Golden {
         judged.unwrap_or_else(|_| unread())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::program;
+    use super::*;
+    use crate::trace::Stream;
+    use allways_epa_format::{Event, Fault, Record};
+
+    /// The first thread computes this and that, and then exits while the other has come so far.
+    fn trace(values: [u64; 2], is_faulty: bool, other: u64) -> Trace {
+        let put = |bytes: &mut Vec<u8>, value| {
+            Record::Instruction { site: 1, values: &[value, 1, 2] }.put(bytes);
+        };
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        Event::Begin { thread: 0, parent: None, child: 0, stamp: 1 }.put(&mut first);
+        Event::Create { stamp: 2, thread: 1 }.put(&mut first);
+        if is_faulty {
+            Event::Injected.put(&mut first);
+        }
+        values.into_iter().for_each(|value| put(&mut first, value));
+        Event::Exit { status: 0 }.put(&mut first);
+        Event::Begin { thread: 1, parent: Some(0), child: 0, stamp: 3 }.put(&mut second);
+        (0..other).for_each(|value| put(&mut second, value));
+        let streams = [first, second].into_iter().zip(0..);
+        let streams = streams.map(|(bytes, thread)| Stream { thread, bytes }).collect();
+        Trace { program: program(), addresses: vec![0x1000], streams }
+    }
+
+    /// A thread that is cut off by the exit of the process in each run at another place is not reached by an error in another one.
+    #[test]
+    fn an_exit_does_not_propagate_an_error() {
+        let golden = Golden::new(trace([3, 3], false, 5)).unwrap();
+        let fault: Fault = "bitflip thread=T_0 site=1 occurrence=0 detail=0".parse().unwrap();
+        for other in [0, 2, 5, 9] {
+            let judgement = golden.judgement(&trace([2, 3], true, other)).unwrap();
+            let difference = judgement.difference.unwrap();
+            assert!(judgement.injected);
+            assert_eq!(difference.threads, ["T_0"], "{other}");
+            assert!(!difference.control && !difference.is_propagated(&fault), "{other}");
+            let further = golden.judgement(&trace([2, 2], true, other)).unwrap();
+            assert!(further.difference.unwrap().is_propagated(&fault), "{other}");
+        }
+        assert_eq!(golden.judgement(&trace([3, 3], false, 1)).unwrap(), Judgement::default());
+    }
+}

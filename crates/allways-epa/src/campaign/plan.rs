@@ -9,7 +9,7 @@
 
 use super::random::Random;
 use allways_epa_format::{
-    Event, Fault, FaultKind, Malformed, Opcode, Program, Record, Records, Site, ValueKind,
+    Event, Fault, FaultKind, Malformed, Opcode, Program, Record, Records, Site,
 };
 use rustc_hash::FxHashMap;
 
@@ -36,7 +36,7 @@ pub fn applies(kind: FaultKind, site: &Site) -> bool {
     let is_call =
         |names: &[&str]| site.opcode == Opcode::Call && names.contains(&site.callee.as_str());
     let first_argument = usize::from(site.has_result);
-    // Which value is made wrong. One that is wider than 64 bits never is: only its hash is known.
+    // Which value is made wrong. One that is not kept as it is, but as a hash, never is.
     let place = match kind {
         FaultKind::BitFlip | FaultKind::StuckAtZero => site.has_result.then_some(0),
         FaultKind::WrongBranch => (site.opcode == Opcode::Branch).then_some(0),
@@ -51,7 +51,7 @@ pub fn applies(kind: FaultKind, site: &Site) -> bool {
         FaultKind::CallCorr => (site.opcode == Opcode::Call).then_some(first_argument),
     };
     let value = place.and_then(|place| site.values.get(place));
-    value.is_some_and(|value| *value != ValueKind::Other)
+    value.is_some_and(|value| value.bits() > 0)
 }
 
 /// What a thread is called: by whom it was created, and as which of its children (algorithm 5 of the thesis).
@@ -157,17 +157,14 @@ impl Candidates {
 /// How many bits the result of an instruction has.
 fn bits(program: &Program, site: u32) -> u64 {
     let site = program.sites.get(site as usize);
-    match site.and_then(|site| site.values.first()) {
-        Some(ValueKind::Int(bits)) => (*bits).into(),
-        Some(ValueKind::Float) => 32,
-        _ => 64,
-    }
+    site.and_then(|site| site.values.first()).map_or(0, |value| value.bits())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{program, streams};
     use super::*;
+    use allways_epa_format::ValueKind;
 
     fn candidates() -> (Program, Candidates) {
         let program = program();
@@ -216,9 +213,10 @@ mod tests {
             callee: String::new(),
             values: values.to_vec(),
         };
-        let (int, other) = (ValueKind::Int(32), ValueKind::Other);
+        let (int, other, number) = (ValueKind::Int(32), ValueKind::Other, ValueKind::Wide);
         for (site, kinds) in [
-            (wide(Opcode::Compute, true, &[other, int]), &[][..]),
+            (wide(Opcode::Compute, true, &[number, number]), &[][..]),
+            (wide(Opcode::Compute, true, &[other, int]), &[]),
             (wide(Opcode::Branch, false, &[other]), &[]),
             (wide(Opcode::Call, true, &[other, int]), &[FaultKind::CallCorr]),
             (
