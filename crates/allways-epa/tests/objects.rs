@@ -402,4 +402,10 @@ fn a_number_is_an_address_only_where_the_thread_knows_some() {
     s.put(1, store, &[low, 0]);
     // Who created it knew.
     assert_eq!(s.lines().pop().unwrap(), "T_0_0 store T_0_0.u0 0");
+    // The number of a thread is an address, and so are those of globals: all threads know these.
+    let handle = |s: &mut Sketch, _| s.create(0, 2, 0x7f00_0000_0700);
+    assert_eq!(stored(&handle, 0, low), "T_0.u0");
+    let global = |s: &mut Sketch, _| s.global("library", 8, 0x7f00_0000_0700);
+    assert_eq!(stored(&global, 0, low), "T_0.u0");
+    assert_eq!(stored(&global, 1, low), "T_0_0.u0");
 }

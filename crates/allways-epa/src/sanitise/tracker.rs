@@ -173,7 +173,6 @@ impl<'a> Tracker<'a> {
         now: u64,
     ) -> Result<u32, TraceError> {
         let state = &mut self.threads[thread as usize];
-        state.areas |= area(base);
         let object = self.memory.make(kind, (base, bytes), (thread, state.made), now)?;
         state.made += 1;
         Ok(object)
