@@ -393,6 +393,7 @@ fn a_race_is_shown_and_refused() {
     assert!(text.starts_with("golden.trace: not pseudo-deterministic\n"), "{text}");
     assert_eq!(text.matches("writes at sum.c:7 (main)").count(), 4, "{text}");
     assert!(text.contains("an order in which the second comes first:"), "{text}");
+    assert!(text.contains("only then T_0 writes at sum.c:7 (main)"), "{text}");
     let (code, text, _) = allways(&here, &["epa", "check", "golden.trace", "--json"]);
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((code, &json["first"]["line"]), (1, &7.into()), "{text}");

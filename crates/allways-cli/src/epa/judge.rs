@@ -67,10 +67,9 @@ impl Judged {
         }
     }
 
-    /// The other order in words: what threads do one after the other, up to the reversal.
+    /// The other order in words: what threads do one after the other until the second access has happened, and then the first.
     pub fn order(&self, trace: &Trace, witness: &Witness) -> Vec<String> {
-        let end = witness.order.iter().position(|&at| at == witness.first);
-        let before = &witness.order[..end.map_or(witness.order.len(), |end| end + 1)];
+        let before = &witness.order;
         let mut told: Vec<String> = Vec::new();
         let mut at = 0;
         while let Some(&step) = before.get(at) {
@@ -86,6 +85,7 @@ impl Judged {
             });
             at += same;
         }
+        told.push(format!("only then {}", self.step(trace, witness.first)));
         told
     }
 
