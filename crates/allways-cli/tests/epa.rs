@@ -66,7 +66,7 @@ fn program() -> Program {
         site(Opcode::Call, "call-malloc", 8, 0, true, &[pointer, ValueKind::Int(64)]),
         site(Opcode::Return, "ret", 9, 0, false, &[int]),
     ];
-    let globals = vec![Global { name: "x".into(), bytes: 4 }];
+    let globals = vec![Global { name: "x".into(), bytes: 4, constant: false }];
     Program { name: "sum.c".into(), sites, globals }
 }
 
