@@ -307,8 +307,7 @@ mod tests {
     #[test]
     fn sizes_and_places_are_as_they_are_written() {
         let only = |function: &str| effects(function).unwrap().remove(0);
-        let least =
-            |a, b| Size::Least(Box::new(a), Box::new(b));
+        let least = |a, b| Size::Least(Box::new(a), Box::new(b));
         assert_eq!(only("snprintf").size, least(Size::Argument(1), Size::Result(1)));
         let product = Size::Product(Box::new(Size::Argument(1)), Box::new(Size::Result(0)));
         assert_eq!(only("fread").size, product);

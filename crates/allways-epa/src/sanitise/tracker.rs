@@ -40,10 +40,29 @@ struct State {
     handle: Option<u64>,
     /// The thread that it has joined since its last instruction.
     has_joined: Option<u32>,
+    /// The functions of libraries that it is in and that may keep memory for themselves: how many functions of the program it was in when
+    /// it entered each.
+    libraries: Vec<usize>,
+}
+
+impl State {
+    /// Whether the innermost function is one of a library that may keep memory for itself.
+    fn in_library(&self) -> bool {
+        self.libraries.last() == Some(&self.scopes.depth())
+    }
+
+    /// Leaves the functions of libraries that the thread cannot be in any more: an instruction of the function that called them says so, also
+    /// if they were left by an exception.
+    fn leave_libraries(&mut self) {
+        let depth = self.scopes.depth();
+        while self.libraries.last().is_some_and(|&entered| entered >= depth) {
+            self.libraries.pop();
+        }
+    }
 }
 
 /// Numbers below this are no addresses, whatever they are kept in.
-const LOWEST: u64 = 4096;
+pub(crate) const LOWEST: u64 = 4096;
 
 /// Neither are numbers from this on: no program has addresses of more than 48 bits.
 const HIGHEST: u64 = 1 << 48;
@@ -74,6 +93,15 @@ impl<'a> Tracker<'a> {
         now: u64,
     ) -> Result<(), TraceError> {
         match record {
+            Record::Event(Event::Library { enters: true }) => {
+                let state = &mut self.threads[thread as usize];
+                state.libraries.push(state.scopes.depth());
+            }
+            Record::Event(Event::Library { enters: false }) => {
+                self.threads[thread as usize].libraries.pop();
+            }
+            // What a library keeps for itself is allocated by whichever thread comes first: it is no object of the program.
+            Record::Event(Event::Allocate { .. }) if self.in_library(thread) => {}
             Record::Event(Event::Allocate { address, bytes, .. }) if address != 0 => {
                 self.make(thread, ObjectKind::Heap, address, bytes, now)?;
             }
@@ -110,9 +138,17 @@ impl<'a> Tracker<'a> {
                     }
                     _ => {}
                 }
+                if self.trace.program.sites[site as usize].opcode != Opcode::Enter {
+                    self.threads[thread as usize].leave_libraries();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a thread is in a function of a library that may keep memory for itself.
+    pub(crate) fn in_library(&self, thread: u32) -> bool {
+        self.threads[thread as usize].in_library()
     }
 
     /// What a record ends.
