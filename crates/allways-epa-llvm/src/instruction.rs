@@ -231,6 +231,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             Code::LandingPad => {
                 self.record_after(instruction, About::new(Opcode::Landing, &name), &[])
             }
+            // It was logged before the call by which the function ends.
+            Code::Return if crate::unseen::is_after_last_call(instruction) => Ok(()),
             Code::Return => {
                 self.caller.builder.position_before(&instruction);
                 let values = operands(instruction);

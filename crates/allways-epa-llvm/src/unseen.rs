@@ -16,6 +16,7 @@ use inkwell::builder::BuilderError;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{
     BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode as Code, InstructionValue,
+    LLVMTailCallKind,
 };
 
 /// What LLVM knows itself, is given pointers, and accesses nothing by them.
@@ -63,6 +64,20 @@ pub fn may_access(symbol: &str, instruction: InstructionValue) -> bool {
     operands.pop();
     operands.iter().any(has_addresses)
         && !ACCESS_NOTHING.iter().any(|known| symbol.starts_with(known))
+}
+
+/// Whether a return comes right after a call by which the function ends.
+pub fn is_after_last_call(instruction: InstructionValue) -> bool {
+    let mut before = instruction.get_previous_instruction();
+    if let Some(cast) = before
+        && cast.get_opcode() == Code::BitCast
+    {
+        before = cast.get_previous_instruction();
+    }
+    before.is_some_and(|call| {
+        call.get_opcode() == Code::Call
+            && call.get_tail_call_kind() == Ok(LLVMTailCallKind::LLVMTailCallKindMustTail)
+    })
 }
 
 impl<'ctx> FunctionPass<'_, 'ctx> {

@@ -13,7 +13,7 @@ pub(super) struct Guess {
 
 /// Paths of Rust with which functions begin that touch nothing that another could touch at the same time: they end the program, allocate
 /// memory or make threads wait for each other, which are events. Those of threads are given what is theirs.
-const HARMLESS: [&str; 22] = [
+const HARMLESS: [&str; 20] = [
     "core::panicking::",
     "core::option::unwrap_failed",
     "core::option::expect_failed",
@@ -30,8 +30,6 @@ const HARMLESS: [&str; 22] = [
     "std::sys::",
     "std::thread::",
     "std::sync::",
-    "<std::thread::",
-    "<std::sync::",
     "alloc::alloc::",
     "alloc::raw_vec::handle_error",
     "__rust",
@@ -61,12 +59,15 @@ const READS: [&str; 19] = [
     "index",
 ];
 
-/// The classes of C++ whose functions are compiled in the library, and how many bytes their objects have: what follows them is another's.
-const CLASSES: [(&str, u64); 2] = [("std::__cxx11::basic_string<char", 32), ("std::thread::", 8)];
+/// The types of C++ and Rust whose functions are compiled in the library, and how many bytes their objects have: what follows them is another's.
+const CLASSES: [(&str, u64); 2] =
+    [("std::__cxx11::basic_string<char", 32), ("alloc::raw_vec::RawVecInner", 24)];
 
 /// What a function with this name may do to what its arguments of these kinds point to.
 pub(super) fn guess(name: &str, kinds: &[ValueKind], has_result: bool) -> Guess {
-    let is_harmless = HARMLESS.iter().any(|path| name.starts_with(path))
+    // Methods of Rust are `<Type>::method`.
+    let path = name.trim_start_matches(['<', '&']);
+    let is_harmless = HARMLESS.iter().any(|known| path.starts_with(known))
         || name.contains("::__rust_")
         || name.starts_with("std::__throw_")
         || name == "std::terminate()";
@@ -74,7 +75,7 @@ pub(super) fn guess(name: &str, kinds: &[ValueKind], has_result: bool) -> Guess 
         return Guess { effects: Vec::new(), is_known: true };
     }
     let reads = read_only(name, kinds, has_result);
-    let own = CLASSES.iter().find(|(class, _)| name.starts_with(class));
+    let own = CLASSES.iter().find(|(class, _)| path.starts_with(class));
     let effects = kinds.iter().zip(&reads).enumerate().filter_map(|(at, (kind, is_read_only))| {
         let size = match own {
             Some((_, bytes)) if at == 0 => Size::Bytes(*bytes),
