@@ -36,6 +36,8 @@ struct State {
     unknown: BTreeMap<u64, u32>,
     /// The thread that it created last.
     created: Option<u32>,
+    /// When it created a thread, if it did since its last instruction.
+    created_at: Option<u64>,
     /// By which number the program knows it.
     handle: Option<u64>,
     /// The thread that it has joined since its last instruction.
@@ -107,7 +109,9 @@ impl<'a> Tracker<'a> {
             }
             Record::Event(Event::Create { thread: created, .. }) => {
                 let created = self.names.create(thread, created);
-                self.threads[thread as usize].created = Some(created);
+                let state = &mut self.threads[thread as usize];
+                state.created = Some(created);
+                state.created_at = Some(now);
                 let count = self.threads.len().max(created as usize + 1);
                 self.threads.resize_with(count, State::default);
             }
@@ -166,6 +170,7 @@ impl<'a> Tracker<'a> {
                 scopes.freed.clear();
                 scopes.returned.clear();
                 self.threads[thread as usize].has_joined = None;
+                self.threads[thread as usize].created_at = None;
                 if self.trace.program.sites[site as usize].opcode == Opcode::Return {
                     let function = self.functions[site as usize];
                     let scopes = &mut self.threads[thread as usize].scopes;
@@ -234,7 +239,7 @@ impl<'a> Tracker<'a> {
 
     /// What an argument of a call means, if the call ended that.
     pub(crate) fn remembered(&self, thread: u32, argument: usize, raw: u64) -> Option<Value> {
-        let State { scopes, has_joined, .. } = &self.threads[thread as usize];
+        let State { scopes, has_joined, created_at, .. } = &self.threads[thread as usize];
         if let Some(joined) = *has_joined
             && self.threads.get(joined as usize).is_some_and(|state| state.handle == Some(raw))
         {
@@ -244,6 +249,12 @@ impl<'a> Tracker<'a> {
             && entered == raw
         {
             return Some(value);
+        }
+        // A thread that was created may have given back what it was given before the call that created it has returned.
+        if let Some(created_at) = *created_at
+            && let Some((object, offset)) = self.memory.find_before(raw, created_at)
+        {
+            return Some(self.place(object, offset));
         }
         scopes.freed.iter().rev().find_map(|&object| {
             let freed = &self.memory.objects[object as usize];
