@@ -19,7 +19,8 @@ pub enum Opcode {
     /// Anything that computes a value (arithmetic, comparisons, casts, addresses of elements, selections): the
     /// result, the operands.
     Compute = 5,
-    /// A call has returned: the result, if there is one ([`Site::has_result`]), the arguments.
+    /// A call has returned: the result, if there is one ([`Site::has_result`]), the arguments. If it is not known before which function
+    /// is called, its address follows; if it is one of a library that is known, what [`crate::library::extras`] says.
     Call = 6,
     /// A branch: the condition, or the value of a switch.
     Branch = 7,

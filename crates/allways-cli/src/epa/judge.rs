@@ -19,6 +19,9 @@ use std::sync::atomic::AtomicBool;
 /// How many functions that are not known are named.
 const SHOWN: usize = 10;
 
+/// How many characters of their names are shown.
+const LONGEST: usize = 60;
+
 /// What was found out about a trace.
 pub(super) struct Judged {
     pub steps: Vec<Step>,
@@ -59,7 +62,8 @@ impl Judged {
                 "{many} functions are not known, and are taken to read and write what they are given"
             ),
         };
-        let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+        let shown = names.iter().take(SHOWN).map(|name| shortened(name)).collect::<Vec<_>>();
+        let shown = shown.join(", ");
         let more = if names.len() > SHOWN { ", …" } else { "" };
         Some(format!("{what}: {shown}{more}"))
     }
@@ -113,6 +117,14 @@ impl Judged {
     fn many(&self, step: usize, same: usize) -> String {
         let thread = self.steps.get(step).map(|step| self.thread(step)).unwrap_or_default();
         format!("{thread} does {}", count(same, "step"))
+    }
+}
+
+/// Names of C++ can be as long as a page.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
 }
 

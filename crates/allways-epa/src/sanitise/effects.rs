@@ -84,6 +84,8 @@ pub(crate) struct Effects<'a> {
     entered: FxHashSet<&'a str>,
     fine: &'a [String],
     known: FxHashMap<&'a str, Known>,
+    /// Of each site, whether calls of it access nothing: most are of functions that write records of their own.
+    nothing: Vec<bool>,
     /// How often which function was called from which site that was only guessed.
     guessed: FxHashMap<(u32, &'a str), u64>,
 }
@@ -108,12 +110,16 @@ impl<'a> Effects<'a> {
             entered: entered.map(|site| site.function.as_str()).collect(),
             fine,
             known: FxHashMap::default(),
+            nothing: vec![false; trace.program.sites.len()],
             guessed: FxHashMap::default(),
         }
     }
 
     /// What a call does to memory.
     pub(crate) fn of(&mut self, number: u32, site: &'a Site, values: &[u64]) -> Vec<Touch> {
+        if self.nothing.get(number as usize) == Some(&true) {
+            return Vec::new();
+        }
         let name = self.callees.name(site, values);
         let known = self.known.entry(name).or_insert_with(|| {
             if self.entered.contains(name) || self.fine.iter().any(|fine| fine == name) {
@@ -126,7 +132,14 @@ impl<'a> Effects<'a> {
         });
         let arguments = usize::from(site.has_result);
         match known {
-            Known::Nothing => Vec::new(),
+            Known::Nothing => {
+                let is_always = !site.callee.is_empty();
+                self.nothing
+                    .get_mut(number as usize)
+                    .into_iter()
+                    .for_each(|nothing| *nothing = is_always);
+                Vec::new()
+            }
             Known::Listed { effects, extras } => {
                 // Only calls of functions by their name have further values.
                 let extras = if site.callee.is_empty() { &[][..] } else { extras };
