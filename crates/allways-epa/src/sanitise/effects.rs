@@ -246,7 +246,7 @@ impl Call<'_> {
                     _ => 64,
                 };
                 let result = self.result()?;
-                let is_negative = result.checked_shr(bits - 1).unwrap_or(0) & 1 == 1;
+                let is_negative = result.checked_shr(bits.saturating_sub(1)).unwrap_or(0) & 1 == 1;
                 Some(if is_negative { 0 } else { result.saturating_add(*more) })
             }
             Size::Text(text) => self.extra(Extra::Text(*text)),

@@ -132,10 +132,14 @@ fn read_only(name: &str, kinds: &[ValueKind], has_result: bool) -> Vec<bool> {
         let method = name.rsplit("::").next().unwrap_or_default();
         let writes_last = matches!(method, "fmt" | "hash");
         let returns_there = !has_result && kinds.len() > 1 && !writes_last;
-        let last = kinds.len() - 1;
-        return (0..kinds.len())
-            .map(|at| !(at == 0 && returns_there) && !(at == last && at > 0 && writes_last))
-            .collect();
+        let mut reads = vec![true; kinds.len()];
+        if let Some(first) = reads.first_mut() {
+            *first = !returns_there;
+        }
+        if let [_, .., last] = &mut reads[..] {
+            *last = !writes_last;
+        }
+        return reads;
     }
     let mut reads = vec![false; kinds.len()];
     let Some(parameters) = parameters(name) else { return reads };
@@ -213,6 +217,7 @@ mod tests {
         assert_eq!(writes("<i32 as core::fmt::Display>::fmt", &[POINTER, POINTER], true), [1]);
         assert!(guess("core::panicking::panic_fmt", &[POINTER], false).effects.is_empty());
         assert!(!guess("mystery", &[], false).is_known);
+        assert!(guess("core::fmt::fmt", &[], false).effects.is_empty());
     }
 
     #[test]
