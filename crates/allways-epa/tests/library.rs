@@ -74,9 +74,9 @@ fn sizes_are_those_of_arguments_results_and_texts() {
     assert_eq!(found, ["write first+0 8", "read text+0 3"]);
     let found = accessed("snprintf", true, &kinds, &[u64::from(u32::MAX), 0x10000, 8, 0x30000, 3]);
     assert_eq!(found, ["read text+0 3"]);
-    // Of further arguments, those that point to something are read to the end.
-    let kinds = [INT, POINTER, POINTER, INT, POINTER, WORD];
-    let found = accessed("sprintf", true, &kinds, &[5, 0x10000, 0x30000, 9, 0x20060, 3]);
+    // Of further arguments, those that point to something are read to the end; a number is none, whatever it looks like.
+    let kinds = [INT, POINTER, POINTER, WORD, POINTER, WORD];
+    let found = accessed("sprintf", true, &kinds, &[5, 0x10000, 0x30000, 0x20000, 0x20060, 3]);
     assert_eq!(found, ["write first+0 6", "read text+0 3", "read second+96 4"]);
     assert!(accessed("sqrt", true, &[ValueKind::Double; 2], &[1, 1]).is_empty());
     // Where there is nothing, nothing is accessed.
