@@ -388,6 +388,28 @@ fn functions_that_nobody_can_foresee_are_named() {
 }
 
 #[test]
+fn functions_that_nobody_knows_are_listed() {
+    let here = fake("unknown");
+    let mut other = program();
+    other.sites[4].callee = "mystery".into();
+    for golden in ["golden-0", "golden-1"] {
+        fs::write(here.join(golden).join(PROGRAM_FILE), other.to_bytes()).unwrap();
+    }
+    assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
+    let check = ["epa", "check", "golden.trace"];
+    let (code, text, _) = allways(&here, &check);
+    let told =
+        "1 function is not known, and is taken to read and write what it is given: mystery\n";
+    assert_eq!((code, text.contains(told)), (0, true), "{text}");
+    let (_, text, _) = allways(&here, &[&check[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let unknown = &json["unknown"][0];
+    assert_eq!((&unknown["function"], &unknown["line"]), (&"mystery".into(), &8.into()), "{text}");
+    let (code, text, _) = allways(&here, &[&check[..], &["--allow", "mystery"]].concat());
+    assert_eq!((code, text.contains("mystery")), (0, false), "{text}");
+}
+
+#[test]
 fn two_runs_without_a_fault_must_be_the_same() {
     let here = fake("differ");
     // Each run is another one.

@@ -52,7 +52,7 @@ fn two_threads(globals: &str, body: &str) -> String {
 }
 
 /// What is shared, what each thread does to it, and what it does to parts of it that are its own.
-const CASES: [(&str, &str, &str, &str); 9] = [
+const CASES: [(&str, &str, &str, &str); 10] = [
     (
         "strcpy",
         "static char all[64];",
@@ -95,6 +95,12 @@ const CASES: [(&str, &str, &str, &str); 9] = [
         "struct big { long a[8]; }; static struct big all[2]; static long first(struct big b) { return b.a[0]; }",
         "if (own) first(all[0]); else memset(&all[0].a[3], 1, 8);",
         "if (own) first(all[1]); else memset(&all[0].a[3], 1, 8);",
+    ),
+    (
+        "masked",
+        "typedef int four __attribute__((ext_vector_type(4))); typedef _Bool mask __attribute__((ext_vector_type(4))); static int all[8];",
+        "mask every = {1, 1, 1, 1}; four none = {0}; __builtin_masked_store(every, none, all + own);",
+        "mask every = {1, 1, 1, 1}; four none = {0}; __builtin_masked_store(every, none, all + 4 * own);",
     ),
     (
         "assembly",

@@ -143,7 +143,8 @@ impl<'a> Effects<'a> {
             Known::Listed { effects, extras } => {
                 // Only calls of functions by their name have further values.
                 let extras = if site.callee.is_empty() { &[][..] } else { extras };
-                let end = values.len().checked_sub(extras.len()).filter(|end| *end >= arguments);
+                let further = extras.len() + usize::from(site.callee.is_empty());
+                let end = values.len().checked_sub(further).filter(|end| *end >= arguments);
                 let call = Call {
                     site,
                     values,

@@ -13,7 +13,7 @@ pub(super) struct Guess {
 
 /// Paths of Rust with which functions begin that touch nothing that another could touch at the same time: they end the program, allocate
 /// memory or make threads wait for each other, which are events. Those of threads are given what is theirs.
-const HARMLESS: [&str; 20] = [
+const HARMLESS: [&str; 23] = [
     "core::panicking::",
     "core::option::unwrap_failed",
     "core::option::expect_failed",
@@ -27,7 +27,10 @@ const HARMLESS: [&str; 20] = [
     "std::panic::",
     "std::process::",
     "std::rt::",
-    "std::sys::",
+    "std::sys::thread",
+    "std::sys::sync::",
+    "std::sys::pal::",
+    "std::sys::backtrace::",
     "std::thread::",
     "std::sync::",
     "alloc::alloc::",
