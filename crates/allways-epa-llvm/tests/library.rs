@@ -8,7 +8,7 @@ use allways_epa::format::DIRECTORY;
 use allways_epa::reverse::{Options, Reversibility, check};
 use allways_epa::sanitise::{Accesses, Sanitised, accesses_of};
 use allways_epa::trace::Trace;
-use common::{build, directory, source};
+use common::{build, directory, program, source};
 use std::path::Path;
 use std::process::Command;
 
@@ -113,19 +113,19 @@ const CASES: [(&str, &str, &str, &str); 10] = [
 #[test]
 fn functions_of_the_c_library_access_memory() {
     for (name, globals, shared, disjoint) in CASES {
-        let program = |body: &str, ordered: bool| {
+        let text = |body: &str, ordered: bool| {
             let (early, late) = ("pthread_join(a, 0);", "");
             let (early, late) = if ordered { (early, late) } else { (late, early) };
             two_threads(globals, body).replace("JOIN_EARLY", early).replace("JOIN_LATE", late)
         };
-        let (lines, _) = checked("shared.c", &program(shared, false), &[]);
+        let (lines, _) = checked("shared.c", &text(shared, false), &[]);
         // What is called back by `qsort` has its own line.
         let expected = if name == "qsort" { 8..=10 } else { 10..=10 };
         let lines = lines.unwrap_or_else(|| panic!("{name}: nothing is found"));
         assert!(lines.iter().all(|line| expected.contains(line)), "{name}: {lines:?}");
-        let (lines, _) = checked("ordered.c", &program(shared, true), &[]);
+        let (lines, _) = checked("ordered.c", &text(shared, true), &[]);
         assert_eq!(lines, None, "{name}, one after the other");
-        let (lines, guessed) = checked("disjoint.c", &program(disjoint, false), &[]);
+        let (lines, guessed) = checked("disjoint.c", &text(disjoint, false), &[]);
         assert_eq!(lines, None, "{name}, each its own");
         let expected: &[&str] = if name == "assembly" { &["asm"] } else { &[] };
         assert_eq!(guessed, expected, "{name}");
@@ -181,6 +181,21 @@ fn what_was_never_written_is_the_same_each_time() {
                 int main(void) { mess(); return look() != 0; }\n";
     let executable = build(&source("uninitialised.c", text), &[]);
     recorded(&executable);
+}
+
+/// What Rust's library does that is not instrumented disturbs nothing.
+#[test]
+fn a_program_in_rust_is_accepted_and_the_same_each_time() {
+    let executable = build(&program("kmeans.rs"), &[]);
+    let golden = recorded(&executable);
+    let steps = accesses_of(&golden, &[]).unwrap().steps;
+    let checked = check(&steps, &Options::default()).unwrap();
+    assert!(matches!(checked, Reversibility::Never { .. }), "{checked:?}");
+    let golden = Sanitised::new(&golden).unwrap();
+    for _ in 1..10 {
+        let comparison = compare(&golden, &Sanitised::new(&recorded(&executable)).unwrap());
+        assert!(comparison.is_same, "{}", comparison.first.unwrap());
+    }
 }
 
 const PRINTS_C: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\

@@ -259,6 +259,12 @@ impl Pass<'_> {
         lane.begin(now, u64::from(site) + Event::CODES);
         let known = &program.sites[site as usize];
         let first_argument = usize::from(known.has_result);
+        // An address that is made a number, or the other way round, is an address in both forms.
+        let is_cast = known.opcode == Opcode::Compute
+            && matches!(
+                known.values[..],
+                [ValueKind::Int(64), ValueKind::Pointer] | [ValueKind::Pointer, ValueKind::Int(64)]
+            );
         for (place, (&raw, &kind)) in values.iter().zip(&known.values).enumerate() {
             let value = match kind {
                 ValueKind::Other => {
@@ -281,6 +287,7 @@ impl Pass<'_> {
                     };
                     match (remembered, kind) {
                         (Some(value), _) => value,
+                        (None, _) if is_cast => self.tracker.pointer(thread, raw, now)?,
                         (None, ValueKind::Pointer) => self.tracker.pointer(thread, raw, now)?,
                         (None, _) => self.tracker.word(thread, raw, now)?,
                     }

@@ -3,7 +3,7 @@
 //! Each record is given to [`Tracker::before`], then its values are looked up, then it is given to [`Tracker::after`]. What
 //! a record makes is there before its values are looked up, and what it ends is there until they are.
 
-use super::memory::{Memory, ObjectKind, number};
+use super::memory::{Memory, Object, ObjectKind, number};
 use super::scopes::Scopes;
 use super::threads::Names;
 use super::value::{ObjectName, Value};
@@ -225,8 +225,9 @@ impl<'a> Tracker<'a> {
             return Ok(Value::Thread(known));
         }
         if let Some((object, offset)) = self.memory.find(word) {
-            let bytes = self.memory.objects[object as usize].bytes;
-            if offset < bytes.max(1) {
+            let Object { bytes, kind, .. } = self.memory.objects[object as usize];
+            // Loops compare addresses with the end. Nothing else begins there if the memory was allocated.
+            if offset < bytes.max(1) || kind == ObjectKind::Heap {
                 return Ok(self.place(object, offset));
             }
         }
