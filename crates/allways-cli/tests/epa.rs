@@ -67,7 +67,7 @@ fn program() -> Program {
         site(Opcode::Call, "call-malloc", 8, 0, true, &[pointer, ValueKind::Int(64)]),
         site(Opcode::Return, "ret", 9, 0, false, &[int]),
     ];
-    let globals = vec![Global { name: "x".into(), bytes: 4 }];
+    let globals = vec![Global { name: "x".into(), bytes: 4, constant: false }];
     Program { name: "sum.c".into(), sites, globals }
 }
 
@@ -433,6 +433,28 @@ fn functions_that_nobody_can_foresee_are_named() {
         assert_eq!(allways(&here, &[&check[..], &["--allow", name]].concat()).0, 0);
         assert_eq!(allways(&here, &[&check[..], &["--deny", name]].concat()).0, 1);
     }
+}
+
+#[test]
+fn functions_that_nobody_knows_are_listed() {
+    let here = fake("unknown");
+    let mut other = program();
+    other.sites[4].callee = "mystery".into();
+    for golden in ["golden-0", "golden-1"] {
+        fs::write(here.join(golden).join(PROGRAM_FILE), other.to_bytes()).unwrap();
+    }
+    assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
+    let check = ["epa", "check", "golden.trace"];
+    let (code, text, _) = allways(&here, &check);
+    let told =
+        "1 function is not known, and is taken to read and write what it is given: mystery\n";
+    assert_eq!((code, text.contains(told)), (0, true), "{text}");
+    let (_, text, _) = allways(&here, &[&check[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let unknown = &json["unknown"][0];
+    assert_eq!((&unknown["function"], &unknown["line"]), (&"mystery".into(), &8.into()), "{text}");
+    let (code, text, _) = allways(&here, &[&check[..], &["--allow", "mystery"]].concat());
+    assert_eq!((code, text.contains("mystery")), (0, false), "{text}");
 }
 
 #[test]

@@ -370,16 +370,24 @@ impl<'a> Records<'a> {
         self.reader.position()
     }
 
+    /// The next number of the record at `at`; nothing if the bytes end before it does.
+    fn number(&mut self, at: usize) -> Result<Option<u64>, Malformed> {
+        match self.reader.number() {
+            None if !self.reader.is_cut() => Err(Malformed { at }),
+            number => Ok(number),
+        }
+    }
+
     /// The next record; nothing at the end. A record that is not complete is the end, too: the process was killed.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Record<'_>>, Malformed> {
         let at = self.reader.position();
-        let Some(code) = self.reader.number().filter(|code| *code != 0) else { return Ok(None) };
+        let Some(code) = self.number(at)?.filter(|code| *code != 0) else { return Ok(None) };
         if code < Event::CODES {
             let Some(count) = Event::count(code) else { return Err(Malformed { at }) };
             let mut values = [0; 4];
             for value in &mut values[..count] {
-                let Some(number) = self.reader.number() else { return Ok(None) };
+                let Some(number) = self.number(at)? else { return Ok(None) };
                 *value = number;
             }
             let event = Event::from_parts(code, values).ok_or(Malformed { at })?;
@@ -389,7 +397,7 @@ impl<'a> Records<'a> {
         let known = self.program.sites.get(site as usize).ok_or(Malformed { at })?;
         self.values.clear();
         for _ in 0..known.values.len() {
-            let Some(number) = self.reader.number() else { return Ok(None) };
+            let Some(number) = self.number(at)? else { return Ok(None) };
             self.values.push(number);
         }
         Ok(Some(Record::Instruction { site, values: &self.values }))
@@ -399,6 +407,26 @@ impl<'a> Records<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_is_too_long_is_no_end() {
+        let program = Program::default();
+        let mut whole = Vec::new();
+        Event::Exit { status: u64::MAX }.put(&mut whole);
+        // As a code, as a value, and after a record.
+        for (begin, at) in [(&[][..], 0), (&[2][..], 0), (&whole, whole.len())] {
+            let bytes = [begin, &[0xff; 11]].concat();
+            let mut records = Records::new(&program, &bytes);
+            if at > 0 {
+                assert!(matches!(records.next(), Ok(Some(_))));
+            }
+            assert_eq!(records.next(), Err(Malformed { at }));
+        }
+        // Cut off anywhere, it is the end.
+        for length in 0..whole.len() {
+            assert_eq!(Records::new(&program, &whole[..length]).next(), Ok(None), "{length}");
+        }
+    }
 
     #[test]
     fn every_event_is_read_as_it_was_written() {

@@ -23,10 +23,12 @@
 //! | `program.rs` | what is known before the program runs |
 //! | `event.rs` | events, and records read from a stream |
 //! | `fault.rs` | what is to go wrong in a run |
+//! | `library.rs` | what functions of libraries do to memory |
 //! | `role.rs` | what of a value can be made wrong |
 
 mod event;
 mod fault;
+pub mod library;
 mod number;
 mod program;
 pub mod role;

@@ -74,6 +74,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a number begins here that is cut off by the end of the bytes. Otherwise, if there is no number, it is too long.
+    pub fn is_cut(&self) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        rest.len() < 10 && rest.iter().all(|byte| byte & 0x80 != 0)
+    }
+
     /// The next so many bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let end = self.at.checked_add(length)?;

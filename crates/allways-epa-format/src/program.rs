@@ -19,7 +19,8 @@ pub enum Opcode {
     /// Anything that computes a value (arithmetic, comparisons, casts, addresses of elements, selections): the
     /// result, the operands.
     Compute = 5,
-    /// A call has returned: the result, if there is one ([`Site::has_result`]), the arguments.
+    /// A call has returned: the result, if there is one ([`Site::has_result`]), the arguments. If it is not known before which function
+    /// is called, its address follows; if it is one of a library that is known, what [`crate::library::extras`] says.
     Call = 6,
     /// A branch: the condition, or the value of a switch.
     Branch = 7,
@@ -115,6 +116,8 @@ pub struct Global {
     pub name: String,
     /// How many bytes it has; of a function 0.
     pub bytes: u64,
+    /// Whether nobody can write it, such as texts of the source.
+    pub constant: bool,
 }
 
 /// What is known of a program before it runs.
@@ -132,7 +135,7 @@ pub struct Global {
 ///     callee: String::new(),
 ///     values: vec![ValueKind::Int(32), ValueKind::Pointer],
 /// };
-/// let globals = vec![Global { name: "counter".into(), bytes: 4 }];
+/// let globals = vec![Global { name: "counter".into(), bytes: 4, constant: false }];
 /// let program = Program { name: "main.c".into(), sites: vec![site], globals };
 /// assert_eq!(Program::from_bytes(&program.to_bytes()), Some(program));
 /// ```
@@ -147,7 +150,7 @@ pub struct Program {
 }
 
 /// The first bytes of a table.
-const MAGIC: &[u8] = b"allways-program-1";
+const MAGIC: &[u8] = b"allways-program-2";
 
 impl Program {
     /// As bytes.
@@ -179,6 +182,7 @@ impl Program {
         for global in &self.globals {
             put_text(&mut bytes, &global.name);
             put_number(&mut bytes, global.bytes);
+            put_number(&mut bytes, global.constant.into());
         }
         bytes
     }
@@ -216,8 +220,28 @@ impl Program {
         }
         for _ in 0..reader.number()? {
             let name = reader.text()?.to_owned();
-            program.globals.push(Global { name, bytes: reader.number()? });
+            let (bytes, constant) = (reader.number()?, reader.number()? != 0);
+            program.globals.push(Global { name, bytes, constant });
         }
-        Some(program)
+        // What follows a table is of somebody who means something else.
+        (reader.position() == bytes.len()).then_some(program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_ends_where_its_bytes_end() {
+        let globals = vec![Global { name: "text".into(), bytes: 5, constant: true }];
+        let program = Program { name: "main.c".into(), globals, ..Program::default() };
+        let mut bytes = program.to_bytes();
+        assert_eq!(Program::from_bytes(&bytes), Some(program));
+        for length in 0..bytes.len() {
+            assert_eq!(Program::from_bytes(&bytes[..length]), None, "{length}");
+        }
+        bytes.push(0);
+        assert_eq!(Program::from_bytes(&bytes), None);
     }
 }

@@ -4,6 +4,7 @@ use crate::hooks::tag;
 use crate::instruction::{About, FunctionPass, operands, result};
 use crate::names::readable;
 use crate::values::kind;
+use allways_epa_format::library::{Extra, extras, keeps_memory};
 use allways_epa_format::{Opcode, role};
 use inkwell::builder::BuilderError;
 use inkwell::module::Module;
@@ -13,14 +14,18 @@ use inkwell::values::{
 
 /// What a call is.
 pub enum Callee {
-    /// Nothing that is logged: it is there for the compiler, or nothing may come between it and the return.
+    /// Nothing that is logged: it is there for the compiler.
     Nothing,
+    /// The function ends by this call: nothing may come between it and the return.
+    Last,
     /// Bytes are copied.
     Copy,
     /// Bytes are set.
     Set,
     /// LLVM computes something, of this name.
     Compute(String),
+    /// LLVM knows it itself, and it accesses memory.
+    Access(String),
     /// A function is called.
     Function {
         /// Its readable name; empty if it is not known.
@@ -41,10 +46,13 @@ const NOT_COMPUTED: [&str; 6] = [
 ];
 
 impl Callee {
+    /// What assembly is called.
+    pub const ASSEMBLY: &str = "asm";
+
     /// What a call or an invoke calls.
     pub fn of(module: &Module, instruction: InstructionValue) -> Self {
         if instruction.get_tail_call_kind() == Ok(LLVMTailCallKind::LLVMTailCallKindMustTail) {
-            return Callee::Nothing;
+            return Callee::Last;
         }
         let last = instruction.get_num_operands().wrapping_sub(1);
         let callee = instruction.get_operand(last).and_then(|operand| operand.value());
@@ -55,7 +63,8 @@ impl Callee {
             .is_some_and(|function| function.as_global_value().as_pointer_value() == callee);
         if !known {
             let assembly = instruction.print_to_string().to_string().contains(" asm ");
-            return Callee::Function { name: String::new(), assembly };
+            let name = if assembly { Callee::ASSEMBLY } else { "" };
+            return Callee::Function { name: name.to_owned(), assembly };
         }
         if !symbol.starts_with("llvm.") {
             return Callee::Function { name: readable(&symbol), assembly: false };
@@ -65,6 +74,9 @@ impl Callee {
         }
         if symbol.starts_with("llvm.memset") {
             return Callee::Set;
+        }
+        if crate::unseen::may_access(&symbol, instruction) {
+            return Callee::Access(symbol.into_owned());
         }
         let computes = !instruction.get_type().is_void_type()
             && !NOT_COMPUTED.iter().any(|name| symbol.starts_with(name));
@@ -119,17 +131,35 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             has_result: result.is_some(),
             ..About::new(Opcode::Call, name.trim_end_matches('-'))
         };
-        let values = result.iter().chain(&arguments);
-        let kinds: Vec<_> = values.map(|value| kind(value.get_type())).collect();
+        // Which function it is, if that is known only now.
+        let address = if callee.is_empty() { operands(instruction).pop() } else { None };
+        let values = result.iter().chain(&arguments).chain(&address);
+        let mut kinds: Vec<_> = values.map(|value| kind(value.get_type())).collect();
         let first = kinds.first().copied();
+        kinds.extend(self.extra_kinds(callee));
+        self.passes(instruction, &arguments)?;
         let site = self.site(instruction, about, kinds);
         if !assembly {
             self.arguments(instruction, site, callee, &arguments)?;
         }
+        let keeps_memory = keeps_memory(callee) && self.is_external(callee);
+        if keeps_memory {
+            self.caller.builder.position_before(&instruction);
+            self.caller.library(true)?;
+        }
         let Some(after) = after(instruction) else { return Ok(None) };
         self.caller.builder.position_before(&after);
+        if keeps_memory {
+            self.caller.library(false)?;
+        }
         // Those that the function was called with: they may be wrong by now.
-        let values: Vec<_> = result.into_iter().chain(arguments_of(instruction)).collect();
+        let arguments = arguments_of(instruction);
+        let mut values: Vec<_> = result.into_iter().chain(arguments.iter().copied()).collect();
+        let lock = values.last().copied();
+        values.extend(address);
+        for extra in self.extras(callee) {
+            values.push(self.caller.extra(extra, &arguments)?);
+        }
         let roles = match result {
             Some(_) if matches!(callee, "malloc" | "calloc") => role::RESULT | role::ALLOCATION,
             Some(_) => role::RESULT,
@@ -137,11 +167,21 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         };
         let new = self.record_site(site, first, &values, roles)?;
         if takes_lock(callee)
-            && let Some(lock) = values.last()
+            && let Some(lock) = lock
         {
-            self.caller.lock(*lock)?;
+            self.caller.lock(lock)?;
         }
         Ok(new)
+    }
+
+    /// Whether a function is one of a library: it is not instrumented.
+    fn is_external(&self, callee: &str) -> bool {
+        !self.defined.contains(callee)
+    }
+
+    /// The further values of the record of a call of this function, if it is one of a library that is known.
+    pub fn extras(&self, callee: &str) -> Vec<Extra> {
+        if self.is_external(callee) { extras(callee) } else { Vec::new() }
     }
 
     fn arguments(

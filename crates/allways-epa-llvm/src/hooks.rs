@@ -2,6 +2,7 @@
 
 use crate::values::Values;
 use allways_epa_format::ValueKind;
+use allways_epa_format::library::{Extra, Text};
 use inkwell::AddressSpace;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::ContextRef;
@@ -20,6 +21,10 @@ pub struct Hooks<'ctx> {
     argument: FunctionValue<'ctx>,
     lock: FunctionValue<'ctx>,
     unlock: FunctionValue<'ctx>,
+    text_length: FunctionValue<'ctx>,
+    target: FunctionValue<'ctx>,
+    standard: FunctionValue<'ctx>,
+    library: FunctionValue<'ctx>,
 }
 
 impl<'ctx> Hooks<'ctx> {
@@ -45,6 +50,10 @@ impl<'ctx> Hooks<'ctx> {
             argument: declare("__allways_argument", word.fn_type(&words(2), false)),
             lock: declare("__allways_lock", nothing.fn_type(&words(1), false)),
             unlock: declare("__allways_unlock", nothing.fn_type(&words(1), false)),
+            text_length: declare("__allways_text_length", word.fn_type(&words(2), false)),
+            target: declare("__allways_target", word.fn_type(&words(1), false)),
+            standard: declare("__allways_standard", word.fn_type(&words(1), false)),
+            library: declare("__allways_library", nothing.fn_type(&words(1), false)),
             context,
         }
     }
@@ -152,6 +161,39 @@ impl<'a, 'ctx> Caller<'a, 'ctx> {
         let word = self.hooks.context.i64_type();
         let address = self.builder.build_load(word, guard, "")?;
         self.call(self.hooks.unlock, &[address.into_int_value().into()]).map(drop)
+    }
+
+    /// The thread enters or leaves a function of a library that may keep memory for itself.
+    pub fn library(&self, enters: bool) -> Result<(), BuilderError> {
+        self.call(self.hooks.library, &[self.word(enters.into()).into()]).map(drop)
+    }
+
+    /// A further value of the record of a call with these arguments; nothing if there is no such argument.
+    pub fn extra(
+        &self,
+        extra: Extra,
+        arguments: &[BasicValueEnum<'ctx>],
+    ) -> Result<BasicValueEnum<'ctx>, BuilderError> {
+        let bits = |at: usize| match arguments.get(at) {
+            Some(argument) => self.values().bits(*argument),
+            None => Ok(self.word(0)),
+        };
+        let pointer = self.hooks.context.ptr_type(AddressSpace::default());
+        match extra {
+            Extra::Text(Text { argument, limit }) => {
+                let limit = limit.map_or(Ok(self.word(u64::MAX)), bits)?;
+                let text = bits(argument)?;
+                Ok(self.call(self.hooks.text_length, &[text.into(), limit.into()])?.into())
+            }
+            Extra::Target(argument) => {
+                let target = self.call(self.hooks.target, &[bits(argument)?.into()])?;
+                Ok(self.builder.build_int_to_ptr(target, pointer, "")?.into())
+            }
+            Extra::Standard(which) => {
+                let stream = self.call(self.hooks.standard, &[self.word(which).into()])?;
+                Ok(self.builder.build_int_to_ptr(stream, pointer, "")?.into())
+            }
+        }
     }
 }
 

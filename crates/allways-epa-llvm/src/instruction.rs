@@ -16,6 +16,7 @@ use inkwell::values::{
     AnyValue, AnyValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode as Code,
     InstructionValue,
 };
+use std::collections::HashSet;
 
 /// The pass over one function.
 pub struct FunctionPass<'a, 'ctx> {
@@ -31,9 +32,8 @@ pub struct FunctionPass<'a, 'ctx> {
     pub name: String,
     /// The file of its source.
     pub file: String,
-    /// Whether memory on the stack is 0 at first: code of Rust that is not optimised loads what is beside a `None`, and so what
-    /// happened to be there, which would differ each time.
-    pub zeroed: bool,
+    /// The readable names of all functions that are instrumented.
+    pub defined: &'a HashSet<String>,
 }
 
 /// What a site is, beside where it is.
@@ -121,6 +121,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         let name = format!("call-{}", self.name);
         let arguments = function.get_params();
         self.record(*first, About::new(Opcode::Enter, &name), &arguments, 0)?;
+        self.passed(function, *first)?;
         if crate::calls::drops_guard(&self.name)
             && let [BasicValueEnum::PointerValue(guard)] = arguments[..]
         {
@@ -151,7 +152,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     }
 
     /// A record where the builder stands: gives back what the program is to go on with, if the first value can be made wrong.
-    fn record(
+    pub fn record(
         &mut self,
         at: InstructionValue<'ctx>,
         about: About,
@@ -183,7 +184,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     }
 
     /// A record after an instruction with a result, which is then what the hook gives back.
-    fn record_result(
+    pub fn record_result(
         &mut self,
         instruction: InstructionValue<'ctx>,
         about: About,
@@ -230,6 +231,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             Code::LandingPad => {
                 self.record_after(instruction, About::new(Opcode::Landing, &name), &[])
             }
+            // It was logged before the call by which the function ends.
+            Code::Return if crate::unseen::is_after_last_call(instruction) => Ok(()),
             Code::Return => {
                 self.caller.builder.position_before(&instruction);
                 let values = operands(instruction);
@@ -238,7 +241,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             Code::Br | Code::Switch => self.branch(instruction, &name),
             // They have no result, are not instructions in which anything is computed, or are those of other platforms.
             Code::Phi | Code::Fence | Code::Unreachable | Code::Resume | Code::IndirectBr => Ok(()),
-            Code::CallBr | Code::CatchPad | Code::CatchRet | Code::CatchSwitch => Ok(()),
+            Code::CallBr => self.call_before(instruction),
+            Code::CatchPad | Code::CatchRet | Code::CatchSwitch => Ok(()),
             Code::CleanupPad | Code::CleanupRet | Code::UserOp1 | Code::UserOp2 => Ok(()),
             _ => {
                 let about = About::new(Opcode::Compute, &name);
@@ -251,7 +255,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         self.data.get_store_size(&value.get_type())
     }
 
-    fn record_after(
+    /// A record after an instruction.
+    pub fn record_after(
         &mut self,
         instruction: InstructionValue<'ctx>,
         about: About,
@@ -278,9 +283,9 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             let count = self.caller.builder.build_int_z_extend_or_bit_cast(*count, word, "")?;
             bytes = self.caller.builder.build_int_mul(bytes, count, "")?;
         }
-        if self.zeroed
-            && let BasicValueEnum::PointerValue(memory) = address
-        {
+        // What is not yet written would be what happened to be there, and differ each time. Programs read it by mistake, and code
+        // of Rust that is not optimised loads what is beside a `None`.
+        if let BasicValueEnum::PointerValue(memory) = address {
             let zero = self.module.get_context().i8_type().const_zero();
             self.caller.builder.build_memset(memory, 1, zero, bytes)?;
         }
@@ -331,6 +336,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     fn call(&mut self, instruction: InstructionValue<'ctx>) -> Result<(), BuilderError> {
         match Callee::of(self.module, instruction) {
             Callee::Nothing => Ok(()),
+            Callee::Last => self.call_before(instruction),
+            Callee::Access(symbol) => self.intrinsic(instruction, &symbol),
             Callee::Copy => self.memory(instruction, About::new(Opcode::Copy, "copy")),
             Callee::Set => self.memory(instruction, About::new(Opcode::Set, "set")),
             Callee::Compute(name) => {

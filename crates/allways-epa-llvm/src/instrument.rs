@@ -2,20 +2,15 @@
 
 use crate::hooks::{Caller, Hooks};
 use crate::instruction::FunctionPass;
-use crate::options::Language;
 use crate::{files, names, table};
 use allways_epa_format::Program;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
+use std::collections::HashSet;
 
 /// Instruments a module, and checks that it is still one.
-pub fn instrument(
-    module: &Module,
-    machine: &TargetMachine,
-    name: &str,
-    language: Language,
-) -> Result<Program, String> {
+pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Result<Program, String> {
     // Afterwards, where an invoke goes on is reached from nowhere else: so what is logged there is logged of it alone.
     module
         .run_passes("break-crit-edges", machine, PassBuilderOptions::create())
@@ -29,6 +24,10 @@ pub fn instrument(
     program.globals = globals;
     let hooks = Hooks::declare(module);
     let builder = module.get_context().create_builder();
+    let defined: HashSet<String> = functions
+        .iter()
+        .map(|function| names::readable(&function.get_name().to_string_lossy()))
+        .collect();
     for function in functions {
         let symbol = function.get_name().to_string_lossy().into_owned();
         let mut pass = FunctionPass {
@@ -38,7 +37,7 @@ pub fn instrument(
             caller: Caller::new(&hooks, &builder, function),
             name: names::readable(&symbol),
             file: files.get(&symbol).cloned().unwrap_or_default(),
-            zeroed: language == Language::Rust,
+            defined: &defined,
         };
         pass.run(function).map_err(|error| format!("{symbol} cannot be instrumented: {error}"))?;
     }

@@ -70,7 +70,9 @@ impl Linker {
             option.push(path);
             option
         };
-        command.arg(option("-Clinker=", &script(work)?)).arg("-Clinker-flavor=gcc");
+        command
+            .arg(option("-Clinker=", &script(work, object, self.runtime.as_deref())?))
+            .arg("-Clinker-flavor=gcc");
         command.arg(option("-Clink-arg=", object));
         command.args(self.runtime.iter().map(|runtime| option("-Clink-arg=", runtime)));
         command.arg("-o").arg(&options.output);
@@ -83,22 +85,33 @@ fn is_for_linker(flag: &OsString) -> bool {
     ["-l", "-L", "-Wl,", "-pthread", "-fopenmp"].iter().any(|start| flag.starts_with(start))
 }
 
-/// A linker that leaves out the code that the compiler made of the crate.
-fn script(work: &WorkDirectory) -> Result<PathBuf, String> {
+/// A linker that leaves out the code that the compiler made of the crate, and puts the instrumented code and the runtime first.
+fn script(work: &WorkDirectory, object: &Path, runtime: Option<&Path>) -> Result<PathBuf, String> {
     let path = work.path().join("linker");
+    // Of a symbol that a library has already, an archive that comes later is not asked: so the runtime, whose functions take the
+    // place of those of the C library, comes before all libraries.
     let text = r#"#!/bin/sh
-# The code of the crate itself is left out; the instrumented code is among the arguments already.
+# The code of the crate itself is left out, and the instrumented code and the runtime come before all libraries.
+before=yes
 for argument in "$@"; do
     shift
     case "$argument" in
-        *.program.*-cgu.*.rcgu.o) ;;
-        *) set -- "$@" "$argument" ;;
+        *.program.*-cgu.*.rcgu.o | OBJECT | RUNTIME) continue ;;
+        -l*) [ $before = no ] || set -- "$@" OBJECT RUNTIME; before=no ;;
     esac
+    set -- "$@" "$argument"
 done
+[ $before = no ] || set -- "$@" OBJECT RUNTIME
 exec clang-22 "$@"
 "#;
     let failed = |error| format!("{} cannot be written: {error}", path.display());
-    std::fs::write(&path, text).map_err(failed)?;
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let runtime = runtime.map(quoted).unwrap_or_default();
+    let text = match runtime.as_str() {
+        "" => text.replace(" | RUNTIME", "").replace(" RUNTIME", ""),
+        runtime => text.replace("RUNTIME", runtime),
+    };
+    std::fs::write(&path, text.replace("OBJECT", &quoted(object))).map_err(failed)?;
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).map_err(failed)?;
     Ok(path)

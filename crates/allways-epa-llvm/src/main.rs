@@ -13,6 +13,7 @@
 //! | `instruction.rs`, `calls.rs` | what is logged of each instruction |
 //! | `hooks.rs` | calls of the runtime |
 //! | `values.rs` | values as 64 bits |
+//! | `unseen.rs` | accesses to memory that no instruction shows |
 //! | `table.rs` | what is compiled into the program beside that |
 //! | `files.rs`, `names.rs` | where functions are in the source, and how they are called |
 
@@ -26,6 +27,7 @@ mod link;
 mod names;
 mod options;
 mod table;
+mod unseen;
 mod values;
 
 use inkwell::OptimizationLevel;
@@ -58,7 +60,7 @@ fn run() -> Result<(), String> {
     let sites = if options.plain {
         0
     } else {
-        instrument::instrument(&module, &machine, &options.name(), options.language)?.sites.len()
+        instrument::instrument(&module, &machine, &options.name())?.sites.len()
     };
     let object = work.path().join("program.o");
     machine

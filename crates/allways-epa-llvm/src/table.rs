@@ -37,14 +37,15 @@ pub fn globals<'ctx>(
         let name = global.get_name().to_string_lossy();
         // A variable of each thread has no one address.
         if !is_reserved(&name) && !global.is_thread_local() {
-            globals.push(Global { name: readable(&name), bytes: bytes(global, data) });
+            let (bytes, constant) = (bytes(global, data), global.is_constant());
+            globals.push(Global { name: readable(&name), bytes, constant });
             addresses.push(global.as_pointer_value());
         }
     }
     for function in module.get_functions() {
         let name = function.get_name().to_string_lossy();
         if !is_reserved(&name) {
-            globals.push(Global { name: readable(&name), bytes: 0 });
+            globals.push(Global { name: readable(&name), bytes: 0, constant: true });
             addresses.push(function.as_global_value().as_pointer_value());
         }
     }

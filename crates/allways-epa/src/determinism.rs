@@ -9,7 +9,10 @@
 //! `__isoc99_fscanf`), of Rust and C++ by a path in the readable name (`std::time::Instant::now`), however the crate's or
 //! the namespace's name is decorated. Mangled names of Rust are recognised by the parts of that path.
 
-use crate::format::Program;
+use crate::format::{Malformed, Opcode, Record, Records};
+use crate::sanitise::Callees;
+use crate::trace::Trace;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// Why a function is not deterministic.
@@ -222,14 +225,13 @@ impl fmt::Display for Hit {
 }
 
 /// Which calls of a run were of functions that are not deterministic: those on the lists and `more`, less those that
-/// are `fine`. Names are as in [`crate::format::Site::callee`].
-///
-/// `performed` are the sites that were performed, each as often as it was; those of other instructions than calls do
-/// no harm. Hits are sorted by why, then by site.
+/// are `fine`. Names are as in [`crate::format::Site::callee`], or those of globals, if a function is called through a pointer.
+/// Hits are sorted by why, then by site.
 ///
 /// ```
 /// use allways_epa::determinism::{Chance, hits};
-/// use allways_epa::format::{Opcode, Program, Site};
+/// use allways_epa::format::{Opcode, Program, Record, Site};
+/// use allways_epa::trace::{Stream, Trace};
 /// let call = |callee: &str| Site {
 ///     opcode: Opcode::Call,
 ///     name: format!("call-{callee}"),
@@ -243,50 +245,54 @@ impl fmt::Display for Hit {
 /// };
 /// let sites = vec![call("rand"), call("puts"), call("time")];
 /// let program = Program { sites, ..Program::default() };
-/// let hits = hits(&program, [0, 1, 0, 2].into_iter(), &[], &["time".to_owned()]);
+/// let mut bytes = Vec::new();
+/// for site in [0, 1, 0, 2] {
+///     Record::Instruction { site, values: &[] }.put(&mut bytes);
+/// }
+/// let streams = vec![Stream { thread: 0, bytes }];
+/// let trace = Trace { program, addresses: Vec::new(), streams };
+/// let hits = hits(&trace, &[], &["time".to_owned()])?;
 /// assert_eq!(hits.len(), 1);
 /// assert_eq!(hits[0].to_string(), "`rand` is random: called 2 times by `main` (main.c:7)");
+/// # Ok::<(), allways_epa::format::Malformed>(())
 /// ```
-pub fn hits(
-    program: &Program,
-    performed: impl Iterator<Item = u32>,
-    more: &[String],
-    fine: &[String],
-) -> Vec<Hit> {
-    let chances: Vec<Option<Chance>> = program
-        .sites
-        .iter()
-        .map(|site| {
-            if site.callee.is_empty() || fine.contains(&site.callee) {
-                return None;
+///
+/// # Errors
+///
+/// If the trace is none of its program.
+pub fn hits(trace: &Trace, more: &[String], fine: &[String]) -> Result<Vec<Hit>, Malformed> {
+    let callees = Callees::new(trace);
+    let mut counts = FxHashMap::<(u32, &str), u64>::default();
+    for stream in &trace.streams {
+        let mut records = Records::new(&trace.program, &stream.bytes);
+        while let Some(record) = records.next()? {
+            let Record::Instruction { site: number, values } = record else { continue };
+            let site = &trace.program.sites[number as usize];
+            if site.opcode == Opcode::Call {
+                *counts.entry((number, callees.name(site, values))).or_insert(0) += 1;
             }
-            let named = more.contains(&site.callee).then_some(Chance::Named);
-            chance(&site.callee).or(named)
-        })
-        .collect();
-    let mut counts = vec![0_u64; program.sites.len()];
-    for site in performed {
-        if let Some(count) = counts.get_mut(site as usize) {
-            *count += 1;
         }
     }
-    let sites = program.sites.iter().zip(counts).zip(chances).enumerate();
-    let mut hits: Vec<Hit> = sites
-        .filter(|(_, ((_, count), _))| *count > 0)
-        .filter_map(|(number, ((site, count), chance))| {
-            Some(Hit {
-                site: number as u32,
-                callee: site.callee.clone(),
-                chance: chance?,
-                function: site.function.clone(),
-                file: site.file.clone(),
-                line: site.line,
-                count,
-            })
+    let is_named = |names: &[String], callee: &str| names.iter().any(|name| name == callee);
+    let hits = counts.into_iter().filter_map(|((number, callee), count)| {
+        if is_named(fine, callee) {
+            return None;
+        }
+        let chance = chance(callee).or(is_named(more, callee).then_some(Chance::Named))?;
+        let site = &trace.program.sites[number as usize];
+        Some(Hit {
+            site: number,
+            callee: callee.to_owned(),
+            chance,
+            function: site.function.clone(),
+            file: site.file.clone(),
+            line: site.line,
+            count,
         })
-        .collect();
-    hits.sort_by_key(|hit| (hit.chance, hit.site));
-    hits
+    });
+    let mut hits: Vec<Hit> = hits.collect();
+    hits.sort_by(|a, b| (a.chance, a.site, &a.callee).cmp(&(b.chance, b.site, &b.callee)));
+    Ok(hits)
 }
 
 #[cfg(test)]

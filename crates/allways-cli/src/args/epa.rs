@@ -100,7 +100,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
 
-    /// A function that is called is deterministic, whatever is known of it; may be given more than once.
+    /// A function that is called is deterministic and touches no memory that matters, whatever is known of it; may be given more than once.
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
 

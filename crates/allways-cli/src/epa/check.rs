@@ -9,7 +9,7 @@ use crate::text::{columns, next};
 use crate::{Exit, interrupt};
 use allways::grouped;
 use allways_epa::reverse::{Reversibility, formula};
-use allways_epa::sanitise::steps;
+use allways_epa::sanitise::accesses_of;
 use allways_epa::trace::Trace;
 use serde::Serialize;
 use std::time::Instant;
@@ -23,6 +23,8 @@ struct Json {
     reasons: Vec<String>,
     /// What is taken for granted, each in a sentence.
     assumed: Vec<String>,
+    /// Functions of which nobody knows what they do to memory, and where they are called.
+    unknown: Vec<UnknownJson>,
     /// Two accesses that can come in the other order.
     first: Option<StepJson>,
     second: Option<StepJson>,
@@ -33,6 +35,15 @@ struct Json {
     settled_by_order: Option<u64>,
     asked: Option<u64>,
     elapsed_ms: f64,
+}
+
+/// Calls of a function of which nobody knows what it does to memory.
+#[derive(Serialize)]
+struct UnknownJson {
+    function: String,
+    file: Option<String>,
+    line: Option<u32>,
+    count: u64,
 }
 
 /// One of two accesses.
@@ -49,8 +60,8 @@ struct StepJson {
 pub(super) fn command(args: &CheckTraceArgs, console: &mut Console<'_>) -> Result<Exit, String> {
     let trace = opened(&args.trace)?;
     if args.emit.is_some() {
-        let steps = steps(&trace).map_err(|error| error.to_string())?;
-        console.print(&formula(&steps)?)?;
+        let found = accesses_of(&trace, &args.judge.allow).map_err(|error| error.to_string())?;
+        console.print(&formula(&found.steps)?)?;
         return Ok(Exit::Holds);
     }
     if console.catches_interrupts {
@@ -82,6 +93,9 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
     if !judged.assumed.is_empty() {
         out.push_str("\ntaken for granted, that what is read is the same in every run:\n");
         judged.assumed.iter().for_each(|call| out.push_str(&format!("  {call}\n")));
+    }
+    if let Some(unknown) = judged.unknown() {
+        out.push_str(&format!("\n{unknown}\n"));
     }
     if let Reversibility::Possible(witness) = &judged.reversibility {
         out.push_str("\nnothing orders these two accesses to the same memory:\n");
@@ -126,6 +140,15 @@ fn json(
             function: site.map(|site| site.function.clone()),
         })
     };
+    let unknown = judged.guessed.iter().map(|call| {
+        let site = trace.program.sites.get(call.site as usize);
+        UnknownJson {
+            function: call.function.clone(),
+            file: site.map(|site| site.file.clone()),
+            line: site.map(|site| site.line),
+            count: call.count,
+        }
+    });
     let (mut pairs, mut settled, mut solved) = (None, None, None);
     let (mut first, mut second, mut order) = (None, None, Vec::new());
     match &judged.reversibility {
@@ -142,6 +165,7 @@ fn json(
         pseudo_deterministic: judged.is_pseudo_deterministic(),
         reasons: judged.reasons(trace),
         assumed: judged.assumed.clone(),
+        unknown: unknown.collect(),
         first,
         second,
         order,

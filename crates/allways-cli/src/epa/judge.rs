@@ -8,14 +8,19 @@ use crate::text::count;
 use allways_bmc::Embedded;
 use allways_epa::campaign::place;
 use allways_epa::determinism::{Chance, Hit, hits};
-use allways_epa::format::{Record, Records};
 use allways_epa::reverse::{Options, Reversibility, Solver, Witness, check};
-use allways_epa::sanitise::{Sanitised, steps};
+use allways_epa::sanitise::{Accesses, Guessed, Sanitised, accesses_of};
 use allways_epa::step::{Action, Step};
 use allways_epa::trace::Trace;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// How many functions that are not known are named.
+const SHOWN: usize = 10;
+
+/// How many characters of their names are shown.
+const LONGEST: usize = 60;
 
 /// What was found out about a trace.
 pub(super) struct Judged {
@@ -25,6 +30,8 @@ pub(super) struct Judged {
     pub unforeseen: Vec<String>,
     /// Calls of functions that read something from outside, in words: it is taken for granted that this is always the same.
     pub assumed: Vec<String>,
+    /// Calls of functions of which nobody knows what they do to memory.
+    pub guessed: Vec<Guessed>,
     pub names: Vec<String>,
 }
 
@@ -41,6 +48,24 @@ impl Judged {
             reasons.push(format!("nothing orders these two: {first}, and {second}"));
         }
         reasons
+    }
+
+    /// The functions of which nobody knows what they do to memory, in a sentence; `None` if there is none.
+    pub fn unknown(&self) -> Option<String> {
+        let mut names: Vec<&str> = self.guessed.iter().map(|call| call.function.as_str()).collect();
+        names.dedup();
+        let what = match names.len() {
+            0 => return None,
+            1 => "1 function is not known, and is taken to read and write what it is given"
+                .to_owned(),
+            many => format!(
+                "{many} functions are not known, and are taken to read and write what they are given"
+            ),
+        };
+        let shown = names.iter().take(SHOWN).map(|name| shortened(name)).collect::<Vec<_>>();
+        let shown = shown.join(", ");
+        let more = if names.len() > SHOWN { ", …" } else { "" };
+        Some(format!("{what}: {shown}{more}"))
     }
 
     /// The thread of a step, by its name.
@@ -95,6 +120,14 @@ impl Judged {
     }
 }
 
+/// Names of C++ can be as long as a page.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// `LockShared` as `lock shared`.
 fn spaced(word: &str) -> String {
     let mut out = String::new();
@@ -114,7 +147,7 @@ pub(super) fn judge(
     stop: &Arc<AtomicBool>,
 ) -> Result<Judged, String> {
     let told = |error: allways_epa::trace::TraceError| error.to_string();
-    let steps = steps(trace).map_err(told)?;
+    let Accesses { steps, guessed } = accesses_of(trace, &args.allow).map_err(told)?;
     let options =
         Options { solver: solver(args), stop: vec![Arc::clone(stop)], ..Options::default() };
     let reversibility = check(&steps, &options)?;
@@ -122,27 +155,11 @@ pub(super) fn judge(
     let names = names.into_iter().map(|thread| thread.name).collect();
     // What is read from outside is an input, as arguments are, unless somebody says that it is none.
     let is_assumed = |hit: &Hit| hit.chance == Chance::Outside && !args.deny.contains(&hit.callee);
-    let (assumed, unforeseen): (Vec<Hit>, Vec<Hit>) =
-        hits(&trace.program, performed(trace)?.into_iter(), &args.deny, &args.allow)
-            .into_iter()
-            .partition(is_assumed);
+    let hits = hits(trace, &args.deny, &args.allow).map_err(|error| error.to_string())?;
+    let (assumed, unforeseen): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_assumed);
     let [assumed, unforeseen] =
         [assumed, unforeseen].map(|hits| hits.iter().map(ToString::to_string).collect());
-    Ok(Judged { steps, reversibility, unforeseen, assumed, names })
-}
-
-/// The sites of all instructions that were performed.
-fn performed(trace: &Trace) -> Result<Vec<u32>, String> {
-    let mut sites = Vec::new();
-    for stream in &trace.streams {
-        let mut records = Records::new(&trace.program, &stream.bytes);
-        while let Some(record) = records.next().map_err(|error| error.to_string())? {
-            if let Record::Instruction { site, .. } = record {
-                sites.push(site);
-            }
-        }
-    }
-    Ok(sites)
+    Ok(Judged { steps, reversibility, unforeseen, assumed, guessed, names })
 }
 
 fn solver(args: &JudgeArgs) -> Solver {

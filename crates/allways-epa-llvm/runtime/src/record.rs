@@ -5,6 +5,7 @@
 
 use crate::thread::{Thread, event, with};
 use allways_epa_format::Event;
+use std::ffi::{c_char, c_void};
 
 #[inline(always)]
 fn record(tag: u64, values: &mut [u64]) -> u64 {
@@ -83,4 +84,51 @@ pub extern "C" fn __allways_lock(address: u64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn __allways_unlock(address: u64) {
     event(|stamp| Event::Unlock { stamp, address });
+}
+
+/// How many bytes a text has, with its end, of which at most `limit` are looked at; 0 if there is none.
+///
+/// # Safety
+///
+/// There is a text, or there are so many bytes: a function of the C library that reads as much has just returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __allways_text_length(text: *const c_char, limit: u64) -> u64 {
+    if text.is_null() {
+        return 0;
+    }
+    // SAFETY: as the caller says.
+    let length = unsafe { libc::strnlen(text, limit as usize) } as u64;
+    length.saturating_add(1).min(limit)
+}
+
+/// What is at an address, which is a pointer; 0 if the address is null.
+///
+/// # Safety
+///
+/// The address is null, or there is a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __allways_target(address: *const *const c_void) -> u64 {
+    if address.is_null() {
+        return 0;
+    }
+    // SAFETY: as the caller says. A function of the C library has just read or written it.
+    unsafe { address.read_unaligned() as u64 }
+}
+
+unsafe extern "C" {
+    static stdout: *mut c_void;
+    static stderr: *mut c_void;
+}
+
+/// Where the stream of the standard output (1) or of the standard error (2) is.
+#[unsafe(no_mangle)]
+pub extern "C" fn __allways_standard(which: u64) -> u64 {
+    // SAFETY: they are variables of the C library, which programs may read at any time.
+    unsafe { if which == 2 { stderr as u64 } else { stdout as u64 } }
+}
+
+/// The thread enters or leaves a function that may keep memory for itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn __allways_library(enters: u64) {
+    with(|thread| thread.stream.event(Event::Library { enters: enters != 0 }));
 }

@@ -214,7 +214,7 @@ mod tests {
             site(Opcode::Call, "call-rand", "rand", true, &[int]),
             site(Opcode::Return, "ret", "", false, &[int]),
         ];
-        let globals = vec![Global { name: "x".into(), bytes: 4 }];
+        let globals = vec![Global { name: "x".into(), bytes: 4, constant: false }];
         Program { name: "main.c".into(), sites, globals }
     }
 

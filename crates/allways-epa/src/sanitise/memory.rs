@@ -152,6 +152,17 @@ impl Memory {
         (offset <= entry.bytes).then_some((entry.object, offset))
     }
 
+    /// The object that an address was in before a record, and how far. It looks at all objects, so it is not for every record.
+    pub(crate) fn find_before(&self, address: u64, record: u64) -> Option<(u32, u64)> {
+        let objects = self.objects.iter().enumerate().rev().map(|(id, object)| (id as u32, object));
+        // Of those that were there before, the last was there then: at each time at most one is at an address.
+        objects.filter(|(_, object)| object.kind != ObjectKind::Unknown).find_map(|(id, object)| {
+            let is_before = object.thread.is_none() || object.from < record;
+            let offset = address.checked_sub(object.base)?;
+            (is_before && offset < object.bytes.max(1)).then_some((id, offset))
+        })
+    }
+
     /// The trace ends with this record.
     pub(crate) fn end(&mut self, last: u64) {
         for object in &mut self.objects {

@@ -23,7 +23,11 @@
 //! | `text.rs` | for people (listings 6b and 7) |
 //! | `identity.rs` | which lock is at an address |
 //! | `steps.rs` | accesses to memory and synchronisation, for the check of reversibility |
+//! | `effects.rs` | what calls of functions of libraries do to memory |
+//! | `guess.rs` | what functions may do to memory of which only the name is known |
 
+mod effects;
+mod guess;
 mod identity;
 mod memory;
 mod scopes;
@@ -33,9 +37,11 @@ mod threads;
 mod tracker;
 mod value;
 
+pub(crate) use effects::Callees;
+pub use effects::Guessed;
 pub use memory::{Object, ObjectKind};
 pub(crate) use steps::accesses;
-pub use steps::steps;
+pub use steps::{Accesses, accesses_of, steps};
 pub use value::{Canonical, Canonicals, ObjectName, Value};
 
 use crate::trace::{Trace, TraceError, fingerprint};
@@ -184,6 +190,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn event(&mut self, thread: u32, event: Event, now: u64) -> Result<(), TraceError> {
+        let in_library = self.tracker.in_library(thread);
         let mut pointer = |address| self.tracker.pointer(thread, address, now);
         let (values, count) = match event {
             // It is in one of two runs that are compared, and must not count.
@@ -193,6 +200,7 @@ impl Pass<'_> {
             }
             // Of the library's own, nothing is the program's.
             Event::Library { .. } => return Ok(()),
+            Event::Allocate { .. } | Event::Free { .. } if in_library => return Ok(()),
             Event::Begin { .. } | Event::Handle { .. } => ([Value::Hidden; 2], 0),
             Event::End { .. } => {
                 self.ended[thread as usize] = true;
@@ -251,6 +259,12 @@ impl Pass<'_> {
         lane.begin(now, u64::from(site) + Event::CODES);
         let known = &program.sites[site as usize];
         let first_argument = usize::from(known.has_result);
+        // An address that is made a number, or the other way round, is an address in both forms.
+        let is_cast = known.opcode == Opcode::Compute
+            && matches!(
+                known.values[..],
+                [ValueKind::Int(64), ValueKind::Pointer] | [ValueKind::Pointer, ValueKind::Int(64)]
+            );
         for (place, (&raw, &kind)) in values.iter().zip(&known.values).enumerate() {
             let value = match kind {
                 ValueKind::Other => {
@@ -273,6 +287,7 @@ impl Pass<'_> {
                     };
                     match (remembered, kind) {
                         (Some(value), _) => value,
+                        (None, _) if is_cast => self.tracker.pointer(thread, raw, now)?,
                         (None, ValueKind::Pointer) => self.tracker.pointer(thread, raw, now)?,
                         (None, _) => self.tracker.word(thread, raw, now)?,
                     }

@@ -39,6 +39,11 @@ impl Scopes {
         self.frames.push(Frame { function, objects, arguments });
     }
 
+    /// How many functions the thread is in.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
     /// An argument of the function that was entered last.
     pub(crate) fn argument(&mut self, raw: u64, value: Value) {
         self.arguments.push((raw, value));

@@ -4,15 +4,18 @@
 //! and for the whole trace, also if it is unknown: each eight bytes of unknown memory are an object. An access that goes
 //! over the end of an object is several steps, one for each object that it touches.
 //!
+//! What functions do that are not instrumented is said by `effects.rs`, with the record of the call, which comes when it has returned.
+//!
 //! Accesses to what a thread has on its stack and no other ever touches are left out. No access of another thread can depend
 //! on them, so they are in no pair that could be reversed; and they are most of all accesses.
 
+use super::effects::{Effects, Guessed, Target, Touch, is_constant};
 use super::identity::identified;
 use super::memory::{ObjectKind, number};
-use super::tracker::{Tracker, UNKNOWN_BYTES};
+use super::tracker::{LOWEST, Tracker, UNKNOWN_BYTES};
 use crate::step::{Action, Place, Step};
 use crate::trace::{Trace, TraceError};
-use allways_epa_format::{Event, Opcode, Record, Site};
+use allways_epa_format::{Event, Opcode, Program, Record, Site};
 use rustc_hash::FxHashMap;
 
 /// No access has more bytes than this.
@@ -38,11 +41,38 @@ fn bytes(site: &Site, values: &[u64]) -> u64 {
     }
 }
 
-/// The accesses to memory and the synchronisation of a trace, in its order. Threads are places in [`Trace::streams`].
-/// That memory is given back is a write to all of it. Accesses to what only one thread has on its stack are left out.
+/// The accesses of a trace, and what had to be guessed for them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Accesses {
+    /// The accesses to memory and the synchronisation, in the order of the trace.
+    pub steps: Vec<Step>,
+    /// Calls of functions of which nobody knows what they do to memory: they are taken to read and write what they are given.
+    pub guessed: Vec<Guessed>,
+}
+
+/// The accesses to memory and the synchronisation of a trace, in its order, as [`accesses_of`] finds them.
 pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
+    Ok(accesses_of(trace, &[])?.steps)
+}
+
+/// The accesses to memory and the synchronisation of a trace, in its order. Threads are places in [`Trace::streams`].
+/// That memory is given back is a write to all of it. Accesses to what only one thread has on its stack are left out. Functions that
+/// are `fine` touch nothing that matters.
+///
+/// ```
+/// use allways_epa::format::Program;
+/// use allways_epa::sanitise::accesses_of;
+/// use allways_epa::trace::Trace;
+/// let trace = Trace { program: Program::default(), addresses: Vec::new(), streams: Vec::new() };
+/// let found = accesses_of(&trace, &["harmless".to_owned()])?;
+/// assert!(found.steps.is_empty() && found.guessed.is_empty());
+/// # Ok::<(), allways_epa::trace::TraceError>(())
+/// ```
+pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceError> {
+    let mut effects = Effects::new(trace, fine);
     let mut pass = Pass {
         tracker: Tracker::new(trace)?,
+        states: FxHashMap::default(),
         shared: Vec::new(),
         unknown: FxHashMap::default(),
         steps: Vec::new(),
@@ -58,7 +88,10 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
             ) => {}
             // Who uses memory that another may have given back depends on when that was.
             Record::Event(event @ Event::Free { address, .. }) => {
-                if let Some((object, 0)) = pass.tracker.memory.find(address) {
+                // What a library gives back was its own, and what is known at this address was there before.
+                if let Some((object, 0)) = pass.tracker.memory.find(address)
+                    && !pass.tracker.in_library(thread)
+                {
                     let bytes = pass.tracker.memory.objects[object as usize].bytes;
                     let action = Action::Write(Place { object, offset: 0, bytes });
                     pass.steps.push(Step { thread, record: number, site: None, action });
@@ -77,6 +110,12 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
                     let step = Template { thread, record: number, site, is_write };
                     pass.access(step, address, bytes(known, values))?;
                 }
+                if known.opcode == Opcode::Call {
+                    for touch in effects.of(site, known, values) {
+                        let step = Template { thread, record: number, site, is_write: false };
+                        pass.touch(&trace.program, step, &touch)?;
+                    }
+                }
             }
         }
         pass.tracker.after(thread, record, now);
@@ -91,7 +130,7 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
         }
         Action::Event(_) => true,
     });
-    Ok(steps)
+    Ok(Accesses { steps, guessed: effects.guessed() })
 }
 
 /// Most of a step.
@@ -109,6 +148,8 @@ struct Pass<'a> {
     shared: Vec<bool>,
     /// Unknown objects by their address divided by eight.
     unknown: FxHashMap<u64, u32>,
+    /// What libraries have once.
+    states: FxHashMap<(String, u64), u32>,
     steps: Vec<Step>,
 }
 
@@ -132,6 +173,71 @@ impl Pass<'_> {
             left -= bytes;
             let Some(next) = address.checked_add(bytes) else { return Ok(()) };
             address = next;
+        }
+        Ok(())
+    }
+
+    /// An access of a call.
+    fn touch(
+        &mut self,
+        program: &Program,
+        step: Template,
+        touch: &Touch,
+    ) -> Result<(), TraceError> {
+        let address = match &touch.target {
+            Target::State(name, key) => return self.state(step, name, *key, touch),
+            // Nothing is at such addresses.
+            Target::Address(address) if *address < LOWEST => return Ok(()),
+            Target::Address(address) => *address,
+        };
+        let bytes = match touch.bytes {
+            Some(bytes) => bytes,
+            None => match self.tracker.memory.find(address) {
+                Some((object, offset)) => {
+                    self.tracker.memory.objects[object as usize].bytes - offset
+                }
+                None => UNKNOWN_BYTES,
+            },
+        };
+        if touch.reads {
+            self.access(Template { is_write: false, ..step }, address, bytes)?;
+        }
+        if touch.writes && !is_constant(program, &self.tracker, address) {
+            self.access(Template { is_write: true, ..step }, address, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// An access to something that a library has once.
+    fn state(
+        &mut self,
+        step: Template,
+        name: &str,
+        key: u64,
+        touch: &Touch,
+    ) -> Result<(), TraceError> {
+        let known = (name.to_owned(), key);
+        let object = match self.states.get(&known) {
+            Some(&object) => object,
+            None => {
+                let object = self.tracker.memory.add(super::Object {
+                    kind: ObjectKind::Unknown,
+                    base: 0,
+                    bytes: UNKNOWN_BYTES,
+                    thread: None,
+                    index: number(self.states.len())?,
+                    from: 0,
+                    to: 0,
+                })?;
+                self.states.insert(known, object);
+                object
+            }
+        };
+        let place = Place { object, offset: 0, bytes: UNKNOWN_BYTES };
+        let Template { thread, record, site, .. } = step;
+        let actions = [(touch.reads, Action::Read(place)), (touch.writes, Action::Write(place))];
+        for (_, action) in actions.into_iter().filter(|(is_done, _)| *is_done) {
+            self.steps.push(Step { thread, record, site: Some(site), action });
         }
         Ok(())
     }

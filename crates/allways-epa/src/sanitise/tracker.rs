@@ -3,7 +3,7 @@
 //! Each record is given to [`Tracker::before`], then its values are looked up, then it is given to [`Tracker::after`]. What
 //! a record makes is there before its values are looked up, and what it ends is there until they are.
 
-use super::memory::{Memory, ObjectKind, number};
+use super::memory::{Memory, Object, ObjectKind, number};
 use super::scopes::Scopes;
 use super::threads::Names;
 use super::value::{ObjectName, Value};
@@ -36,16 +36,37 @@ struct State {
     unknown: BTreeMap<u64, u32>,
     /// The thread that it created last.
     created: Option<u32>,
+    /// When it created a thread, if it did since its last instruction.
+    created_at: Option<u64>,
     /// By which number the program knows it.
     handle: Option<u64>,
     /// The thread that it has joined since its last instruction.
     has_joined: Option<u32>,
     /// The areas in which it has met addresses: see [`area`].
     areas: u8,
+    /// The functions of libraries that it is in and that may keep memory for themselves: how many functions of the program it was in when
+    /// it entered each.
+    libraries: Vec<usize>,
+}
+
+impl State {
+    /// Whether the innermost function is one of a library that may keep memory for itself.
+    fn in_library(&self) -> bool {
+        self.libraries.last() == Some(&self.scopes.depth())
+    }
+
+    /// Leaves the functions of libraries that the thread cannot be in any more: an instruction of the function that called them says so, also
+    /// if they were left by an exception.
+    fn leave_libraries(&mut self) {
+        let depth = self.scopes.depth();
+        while self.libraries.last().is_some_and(|&entered| entered >= depth) {
+            self.libraries.pop();
+        }
+    }
 }
 
 /// Numbers below this are no addresses, whatever they are kept in.
-const LOWEST: u64 = 4096;
+pub(crate) const LOWEST: u64 = 4096;
 
 /// Neither are numbers from this on: no program has addresses of more than 48 bits.
 const HIGHEST: u64 = 1 << 48;
@@ -96,12 +117,23 @@ impl<'a> Tracker<'a> {
         now: u64,
     ) -> Result<(), TraceError> {
         match record {
+            Record::Event(Event::Library { enters: true }) => {
+                let state = &mut self.threads[thread as usize];
+                state.libraries.push(state.scopes.depth());
+            }
+            Record::Event(Event::Library { enters: false }) => {
+                self.threads[thread as usize].libraries.pop();
+            }
+            // What a library keeps for itself is allocated by whichever thread comes first: it is no object of the program.
+            Record::Event(Event::Allocate { .. }) if self.in_library(thread) => {}
             Record::Event(Event::Allocate { address, bytes, .. }) if address != 0 => {
                 self.make(thread, ObjectKind::Heap, address, bytes, now)?;
             }
             Record::Event(Event::Create { thread: created, .. }) => {
                 let created = self.names.create(thread, created);
-                self.threads[thread as usize].created = Some(created);
+                let state = &mut self.threads[thread as usize];
+                state.created = Some(created);
+                state.created_at = Some(now);
                 let count = self.threads.len().max(created as usize + 1);
                 self.threads.resize_with(count, State::default);
                 let areas = self.threads[thread as usize].areas;
@@ -135,9 +167,17 @@ impl<'a> Tracker<'a> {
                     }
                     _ => {}
                 }
+                if self.trace.program.sites[site as usize].opcode != Opcode::Enter {
+                    self.threads[thread as usize].leave_libraries();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a thread is in a function of a library that may keep memory for itself.
+    pub(crate) fn in_library(&self, thread: u32) -> bool {
+        self.threads[thread as usize].in_library()
     }
 
     /// What a record ends.
@@ -155,6 +195,7 @@ impl<'a> Tracker<'a> {
                 scopes.freed.clear();
                 scopes.returned.clear();
                 self.threads[thread as usize].has_joined = None;
+                self.threads[thread as usize].created_at = None;
                 if self.trace.program.sites[site as usize].opcode == Opcode::Return {
                     let function = self.functions[site as usize];
                     let scopes = &mut self.threads[thread as usize].scopes;
@@ -210,8 +251,9 @@ impl<'a> Tracker<'a> {
             return Ok(Value::Thread(known));
         }
         if let Some((object, offset)) = self.memory.find(word) {
-            let bytes = self.memory.objects[object as usize].bytes;
-            if offset < bytes.max(1) {
+            let Object { bytes, kind, .. } = self.memory.objects[object as usize];
+            // Loops compare addresses with the end. Nothing else begins there if the memory was allocated.
+            if offset < bytes.max(1) || kind == ObjectKind::Heap {
                 return Ok(self.place(object, offset));
             }
         }
@@ -223,7 +265,7 @@ impl<'a> Tracker<'a> {
 
     /// What an argument of a call means, if the call ended that.
     pub(crate) fn remembered(&self, thread: u32, argument: usize, raw: u64) -> Option<Value> {
-        let State { scopes, has_joined, .. } = &self.threads[thread as usize];
+        let State { scopes, has_joined, created_at, .. } = &self.threads[thread as usize];
         if let Some(joined) = *has_joined
             && self.threads.get(joined as usize).is_some_and(|state| state.handle == Some(raw))
         {
@@ -233,6 +275,12 @@ impl<'a> Tracker<'a> {
             && entered == raw
         {
             return Some(value);
+        }
+        // A thread that was created may have given back what it was given before the call that created it has returned.
+        if let Some(created_at) = *created_at
+            && let Some((object, offset)) = self.memory.find_before(raw, created_at)
+        {
+            return Some(self.place(object, offset));
         }
         scopes.freed.iter().rev().find_map(|&object| {
             let freed = &self.memory.objects[object as usize];

@@ -24,7 +24,7 @@ impl Sketch {
     }
 
     pub fn global(&mut self, name: &str, bytes: u64, address: u64) {
-        self.trace.program.globals.push(Global { name: name.into(), bytes });
+        self.trace.program.globals.push(Global { name: name.into(), bytes, constant: false });
         self.trace.addresses.push(address);
     }
 
