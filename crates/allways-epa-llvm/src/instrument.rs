@@ -3,6 +3,7 @@
 use crate::hooks::{Caller, Hooks};
 use crate::instruction::FunctionPass;
 use crate::options::Language;
+use crate::standard::Standard;
 use crate::{files, names, table};
 use allways_epa_format::Program;
 use inkwell::module::Module;
@@ -21,7 +22,9 @@ pub fn instrument(
         .run_passes("break-crit-edges", machine, PassBuilderOptions::create())
         .map_err(|error| format!("the edges of {name} cannot be split: {error}"))?;
     let data = machine.get_target_data();
-    let files = files::of_functions(&module.print_to_string().to_string());
+    let text = module.print_to_string().to_string();
+    let files = files::of_functions(&text);
+    let standard = (language == Language::Rust).then(|| Standard::new(&text));
     let functions: Vec<_> =
         module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
     let mut program = Program { name: name.to_owned(), ..Program::default() };
@@ -39,6 +42,7 @@ pub fn instrument(
             name: names::readable(&symbol),
             file: files.get(&symbol).cloned().unwrap_or_default(),
             zeroed: language == Language::Rust,
+            standard: standard.as_ref(),
         };
         pass.run(function).map_err(|error| format!("{symbol} cannot be instrumented: {error}"))?;
     }

@@ -11,6 +11,7 @@
 //! | `link.rs` | an executable of it |
 //! | `instrument.rs` | the pass over a module |
 //! | `instruction.rs`, `calls.rs` | what is logged of each instruction |
+//! | `standard.rs`, `quiet.rs` | what functions of Rust's standard library stand for, and which are quiet |
 //! | `hooks.rs` | calls of the runtime |
 //! | `values.rs` | values as 64 bits |
 //! | `table.rs` | what is compiled into the program beside that |
@@ -25,6 +26,8 @@ mod instrument;
 mod link;
 mod names;
 mod options;
+mod quiet;
+mod standard;
 mod table;
 mod values;
 

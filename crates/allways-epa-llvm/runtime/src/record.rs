@@ -9,6 +9,9 @@ use allways_epa_format::Event;
 #[inline(always)]
 fn record(tag: u64, values: &mut [u64]) -> u64 {
     with(|thread: &Thread| {
+        if thread.standard.quiet.get() {
+            return;
+        }
         if tag as u32 == thread.fault_site.get()
             && let Some(first) = values.first_mut()
         {
@@ -65,7 +68,7 @@ pub unsafe extern "C" fn __allways_record_n(tag: u64, values: *mut u64, count: u
 #[unsafe(no_mangle)]
 pub extern "C" fn __allways_argument(tag: u64, value: u64) -> u64 {
     with(|thread| {
-        if tag as u32 == thread.fault_site.get() {
+        if tag as u32 == thread.fault_site.get() && !thread.standard.quiet.get() {
             crate::fault::strike(thread, tag, value)
         } else {
             value

@@ -4,7 +4,7 @@
 //! are in the order in which it created them, however threads take turns.
 
 use crate::thread::{Thread, event, with};
-use crate::{begin, fault, real};
+use crate::{begin, fault, real, scope};
 use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -86,6 +86,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
         let start = Start { routine, argument, number, parent, child, matched };
         let start = thread.stream.quietly(|| Box::into_raw(Box::new(start)));
         event(|stamp| Event::Create { stamp, thread: number });
+        scope::created(thread, number, child);
         // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
         let result = thread.stream.quietly(|| create(run, start.cast()));
         if result == 0 {
@@ -94,6 +95,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
             remember(thread, handle, number);
             event(|stamp| Event::Handle { stamp, handle });
         } else {
+            scope::joined(thread, number);
             // SAFETY: there is no thread that would have it.
             thread.stream.quietly(|| drop(unsafe { Box::from_raw(start) }));
         }
@@ -137,6 +139,7 @@ fn join(handle: Handle, wait: impl FnOnce() -> c_int) -> c_int {
         with(|thread| {
             if let Some(number) = before.or_else(|| number(thread, handle)) {
                 event(|stamp| Event::Join { stamp, thread: number });
+                scope::joined(thread, number);
                 handles(thread, |handles| handles.retain(|known| *known != (handle, number)));
             }
         });

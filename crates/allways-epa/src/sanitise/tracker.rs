@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// What is known at a record.
 #[derive(Debug)]
 pub(crate) struct Tracker<'a> {
-    trace: &'a Trace,
+    pub(crate) trace: &'a Trace,
     pub(crate) memory: Memory,
     pub(crate) names: Names,
     threads: Vec<State>,
