@@ -91,7 +91,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     ) -> Result<bool, BuilderError> {
         let kind = self.standard_kind(function);
         match kind {
-            Kind::Quiet(_) | Kind::Scope => {}
+            Kind::Quiet(_) | Kind::Bare | Kind::Scope => {}
             _ => return Ok(false),
         }
         let all = instructions(function);
@@ -101,7 +101,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         match kind {
             Kind::Quiet(Rule::Release(offset)) => self.release(function, &all, offset)?,
             Kind::Quiet(rule) => self.quiet(function, &all, rule)?,
-            _ => self.scope(&all)?,
+            _ => self.bare(&all, kind == Kind::Scope)?,
         }
         Ok(true)
     }
@@ -291,8 +291,9 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         self.lands_as(all, was)
     }
 
-    /// A scope for threads. How often it looks whether they have ended is left out; when they have, that is told.
-    fn scope(&mut self, all: &[InstructionValue<'ctx>]) -> Result<(), BuilderError> {
+    /// A function without records of its own. If it is a scope for threads, how often it looks whether they have ended is left out;
+    /// when they have, that is told.
+    fn bare(&mut self, all: &[InstructionValue<'ctx>], is_scope: bool) -> Result<(), BuilderError> {
         let Some(first) = all.first() else { return Ok(()) };
         self.caller.builder.position_before(first);
         let was = self.caller.hook("__allways_state", &[])?;
@@ -300,14 +301,18 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         let frame = Intrinsic::find("llvm.frameaddress")
             .and_then(|frame| frame.get_declaration(self.module, &[pointer.into()]));
         for instruction in all {
-            let is_atomic = callee(*instruction)
-                .is_some_and(|callee| callee.starts_with("core::sync::atomic::"));
-            if is_atomic && let Some(after) = crate::calls::after(*instruction) {
+            // Whether the thread knows itself already depends on what it has waited for before.
+            let is_quiet = callee(*instruction).is_some_and(|callee| {
+                let starts = ["core::sync::atomic::", "std::thread::current::"];
+                starts.iter().any(|start| callee.starts_with(start))
+            });
+            if is_quiet && let Some(after) = crate::calls::after(*instruction) {
                 self.caller.builder.position_before(instruction);
                 self.caller.hook("__allways_become", &[self.caller.number(QUIET)])?;
                 self.caller.builder.position_before(&after);
                 self.caller.hook("__allways_become", &[was])?;
-            } else if instruction.get_opcode() == Code::Return
+            } else if is_scope
+                && instruction.get_opcode() == Code::Return
                 && let Some(frame) = frame
             {
                 self.caller.builder.position_before(instruction);
@@ -328,9 +333,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     ) -> Result<(), BuilderError> {
         let first = self.caller.bits(arguments.first().copied())?;
         let (hook, value) = match call {
-            Call::Barrier => {
-                ("__allways_barrier", self.caller.bits(arguments.last().copied())?)
-            }
+            Call::Barrier => ("__allways_barrier", self.caller.bits(arguments.last().copied())?),
             Call::BarrierWait => ("__allways_barrier_enter", first),
             Call::Signal => ("__allways_signal", first),
             Call::Broadcast => ("__allways_broadcast", first),

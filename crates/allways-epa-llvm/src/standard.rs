@@ -71,7 +71,9 @@ pub enum Kind {
     Program,
     /// It makes the thread quiet.
     Quiet(Rule),
-    /// A scope for threads: it has no records of its own, and what is atomic in it is quiet.
+    /// It has no records of its own, and what is atomic in it is quiet.
+    Bare,
+    /// A scope for threads: as [`Kind::Bare`], and at its end its threads have ended.
     Scope,
     /// A thread is created in the scope that is this argument.
     InScope(usize),
@@ -199,6 +201,8 @@ impl Standard {
         }
         let plain = plain(&name);
         match plain.as_str() {
+            // Threads have numbers, which depend on who was faster.
+            "std::thread::lifecycle::spawn_unchecked" => return Kind::Bare,
             "std::thread::scoped::scope" => return Kind::Scope,
             "std::thread::scoped::Scope::spawn" => return Kind::InScope(0),
             "std::thread::builder::Builder::spawn_scoped" => return Kind::InScope(1),
@@ -213,6 +217,13 @@ impl Standard {
                 _ => {}
             }
         }
+        // What checks whether a function may be called as it is: it compares addresses of different objects, which tells nothing.
+        // And what ends what the library keeps for a thread.
+        if plain.ends_with("::precondition_check")
+            || plain.starts_with("std::sys::thread_local::") && self.mentions_channels(symbol)
+        {
+            return Kind::Quiet(Rule::Nothing);
+        }
         match RULES.iter().find(|(name, _)| *name == plain) {
             Some((_, Rule::Release(_))) if self.is_internal(symbol) => Kind::Quiet(Rule::Nothing),
             Some((_, rule)) => Kind::Quiet(*rule),
@@ -221,6 +232,11 @@ impl Standard {
             }
             None => Kind::Neutral,
         }
+    }
+
+    /// Whether a function is for what channels keep for each thread.
+    fn mentions_channels(&self, symbol: &str) -> bool {
+        self.instances.get(symbol).is_some_and(|instance| instance.contains("std::sync::mpmc::"))
     }
 
     /// Whether an owner is one of something that the library keeps for itself.
@@ -373,8 +389,14 @@ mod tests {
             ("std::sync::mpmc::list::Channel<T>::read", Kind::Quiet(Rule::Read)),
             ("std::sync::mpmc::waker::SyncWaker::notify", Kind::Quiet(Rule::Nothing)),
             ("std::sync::poison::mutex::Mutex<T>::new", Kind::Neutral),
-            ("<alloc::sync::Weak<T,A> as core::ops::drop::Drop>::drop", Kind::Quiet(Rule::Release(8))),
+            (
+                "<alloc::sync::Weak<T,A> as core::ops::drop::Drop>::drop",
+                Kind::Quiet(Rule::Release(8)),
+            ),
+            ("core::ptr::copy_nonoverlapping::precondition_check", Kind::Quiet(Rule::Nothing)),
             ("std::thread::scoped::scope", Kind::Scope),
+            ("std::thread::lifecycle::spawn_unchecked", Kind::Bare),
+            ("std::thread::lifecycle::spawn_unchecked::{{closure}}", Kind::Neutral),
         ] {
             assert_eq!(standard.kind(name), expected, "{name}");
         }

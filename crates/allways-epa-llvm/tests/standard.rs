@@ -108,9 +108,7 @@ fn events(trace: &common::Trace, thread: &str) -> Vec<String> {
         let other = matches!(event, Event::Allocate { .. } | Event::Free { .. });
         !other && !matches!(event, Event::Handle { .. } | Event::Library { .. })
     });
-    let name = |event: Event| {
-        format!("{event:?}").split(' ').next().unwrap_or_default().to_owned()
-    };
+    let name = |event: Event| format!("{event:?}").split(' ').next().unwrap_or_default().to_owned();
     events.map(name).collect()
 }
 
@@ -139,8 +137,24 @@ fn main() {
     assert_eq!(
         events(&trace, "T_0"),
         [
-            "Begin", "LockShared", "Unlock", "Lock", "Unlock", "LockShared", "Unlock", "Lock", "Unlock", "Lock",
-            "Unlock", "Lock", "WaitBegin", "WaitEnd", "Signal", "Broadcast", "Unlock", "Exit"
+            "Begin",
+            "LockShared",
+            "Unlock",
+            "Lock",
+            "Unlock",
+            "LockShared",
+            "Unlock",
+            "Lock",
+            "Unlock",
+            "Lock",
+            "Unlock",
+            "Lock",
+            "WaitBegin",
+            "WaitEnd",
+            "Signal",
+            "Broadcast",
+            "Unlock",
+            "Exit"
         ]
     );
     let mut held = Vec::new();
@@ -185,8 +199,9 @@ fn main() {
     assert_eq!(
         events(&trace, "T_0"),
         [
-            "Begin", "Renew", "Send", "Send", "Receive", "Receive", "Renew", "Send", "Receive", "Renew", "Create",
-            "Receive", "Receive", "Receive", "Join", "Release", "Release", "Release", "Exit"
+            "Begin", "Renew", "Send", "Send", "Receive", "Receive", "Renew", "Send", "Receive",
+            "Renew", "Create", "Receive", "Receive", "Receive", "Join", "Release", "Release",
+            "Release", "Exit"
         ]
     );
     assert_eq!(events(&trace, "T_0_0"), ["Begin", "Send", "Send", "Send", "End"]);
@@ -196,7 +211,9 @@ fn main() {
         for event in trace.events(thread) {
             match event {
                 Event::Renew { address, .. } => made.push(address),
-                Event::Send { channel, .. } | Event::Receive { channel, .. } => channels.push(channel),
+                Event::Send { channel, .. } | Event::Receive { channel, .. } => {
+                    channels.push(channel)
+                }
                 _ => {}
             }
         }
@@ -204,9 +221,11 @@ fn main() {
     let [a, b, c] = made[..] else { panic!("{made:?}") };
     assert_eq!(channels, [a, a, a, a, b, b, c, c, c, c, c, c]);
     // A message is received after it was sent.
-    let sent = trace.events("T_0_0").into_iter().filter(|event| matches!(event, Event::Send { .. }));
+    let sent =
+        trace.events("T_0_0").into_iter().filter(|event| matches!(event, Event::Send { .. }));
     let received = trace.events("T_0").into_iter();
-    let received = received.filter(|event| matches!(event, Event::Receive { channel, .. } if *channel == c));
+    let received =
+        received.filter(|event| matches!(event, Event::Receive { channel, .. } if *channel == c));
     for (sent, received) in sent.zip(received) {
         assert!(sent.stamp() < received.stamp());
     }
@@ -298,11 +317,19 @@ fn main() {{
     for record in &trace.threads["T_0"] {
         let common::Record::Instruction(site, values) = record else { continue };
         let site = trace.site(*site);
-        for quiet in ["std::sync::mpmc::", "std::sys::sync::", "std::sync::once", "std::sync::poison::Flag"] {
-            assert!(!site.function.contains(quiet) || site.function.contains("drop_in_place"), "{site:?}");
+        for quiet in
+            ["std::sync::mpmc::", "std::sys::sync::", "std::sync::once", "std::sync::poison::Flag"]
+        {
+            assert!(
+                !site.function.contains(quiet) || site.function.contains("drop_in_place"),
+                "{site:?}"
+            );
         }
         if site.opcode == Opcode::AtomicUpdate {
-            assert!(site.function.starts_with("core::sync::atomic::AtomicU32::fetch_add"), "{site:?}");
+            assert!(
+                site.function.starts_with("core::sync::atomic::AtomicU32::fetch_add"),
+                "{site:?}"
+            );
             added.push(values[2]);
         }
     }

@@ -21,14 +21,11 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// One function of each file that takes the place of functions of the C library. A linker takes only those parts of this library that
-/// something refers to, and the C library has the same functions: without this it depends on luck whose are taken.
+/// Something of each file that takes the place of functions of the C library. A linker takes only those parts of this library that
+/// something refers to, and the C library has the same functions: without this it depends on luck whose are taken. It must be
+/// something that the C library does not have.
 #[used]
-static TAKEN: (
-    extern "C" fn(usize) -> *mut c_void,
-    unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
-    unsafe extern "C-unwind" fn(*mut c_void) -> !,
-) = (crate::memory::malloc, crate::wait::pthread_mutex_lock, crate::spawn::pthread_exit);
+static TAKEN: [&u8; 3] = [&crate::memory::HERE, &crate::spawn::HERE, &crate::wait::HERE];
 
 /// Ends the process at once, since what was asked for is not possible.
 fn refuse(reason: &str) -> ! {

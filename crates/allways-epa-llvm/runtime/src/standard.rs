@@ -10,11 +10,15 @@
 use crate::thread::{Thread, event, stamp, with};
 use allways_epa_format::Event;
 use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a thread knows of the standard library's functions that it is in.
 pub struct State {
     /// Whether nothing is logged.
     pub quiet: Cell<bool>,
+    /// Whether the thread is at the list of what is kept.
+    busy: Cell<bool>,
     /// Whether a lock that was tried was taken.
     taken: Cell<bool>,
     /// Whether a message was found.
@@ -30,6 +34,7 @@ impl State {
     pub const fn new() -> Self {
         State {
             quiet: Cell::new(false),
+            busy: Cell::new(false),
             taken: Cell::new(false),
             received: Cell::new(false),
             sending: Cell::new(0),
@@ -42,6 +47,56 @@ impl Default for State {
     fn default() -> Self {
         State::new()
     }
+}
+
+/// What quiet functions have allocated. It may be given back by others, such as when a thread ends: that is not logged either.
+static KEPT: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+/// How many those are: mostly none, and then nobody has to wait.
+static KEPT_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Does something with what is kept; not while this is done already, since the list itself needs memory.
+fn kept(thread: &Thread, action: impl FnOnce(&mut Vec<u64>) -> bool) -> bool {
+    if thread.standard.busy.replace(true) {
+        return false;
+    }
+    let done = thread.stream.quietly(|| {
+        let mut kept = KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let done = action(&mut kept);
+        KEPT_COUNT.store(kept.len(), Ordering::Relaxed);
+        done
+    });
+    thread.standard.busy.set(false);
+    done
+}
+
+/// Memory was allocated: says whether it is the library's own, and remembers that.
+pub fn keeps(address: u64) -> bool {
+    with(|thread| {
+        // While the runtime itself is at work, which allocates as well, the stream is closed.
+        let quiet = thread.standard.quiet.get() && thread.stream.is_open();
+        quiet
+            && kept(thread, |kept| {
+                kept.push(address);
+                true
+            })
+    })
+}
+
+/// Memory is given back: says whether it was the library's own.
+pub fn gives_up(address: u64) -> bool {
+    // Whoever gives back what another thread has allocated has been told of it, and so of the count, too.
+    if KEPT_COUNT.load(Ordering::Relaxed) == 0 {
+        return false;
+    }
+    with(|thread| {
+        kept(thread, |kept| match kept.iter().position(|known| *known == address) {
+            Some(place) => {
+                kept.swap_remove(place);
+                true
+            }
+            None => false,
+        })
+    })
 }
 
 fn state<T>(action: impl FnOnce(&State) -> T) -> T {

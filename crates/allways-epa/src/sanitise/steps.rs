@@ -184,9 +184,8 @@ impl Pass<'_> {
     fn part(&mut self, address: u64, part: Part) -> Result<u32, TraceError> {
         let memory = &mut self.tracker.memory;
         let known = memory.find(address);
-        let key = known.map_or((None, address, part), |(object, offset)| {
-            (Some(object), offset, part)
-        });
+        let key =
+            known.map_or((None, address, part), |(object, offset)| (Some(object), offset, part));
         if let Some(&object) = self.parts.get(&key) {
             return Ok(object);
         }

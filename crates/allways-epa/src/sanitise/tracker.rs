@@ -174,7 +174,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// What a number of 64 bits means to a thread: it can be an address, as data is copied in words. It is taken for one if it
-    /// is in an object, or where programs have their stacks and libraries.
+    /// is in an object or where one ends, or where programs have their stacks and libraries.
     #[inline]
     pub(crate) fn word(&mut self, thread: u32, word: u64, now: u64) -> Result<Value, TraceError> {
         if !(LOWEST..HIGHEST).contains(&word) {
@@ -184,10 +184,7 @@ impl<'a> Tracker<'a> {
             return Ok(Value::Thread(known));
         }
         if let Some((object, offset)) = self.memory.find(word) {
-            let bytes = self.memory.objects[object as usize].bytes;
-            if offset < bytes.max(1) {
-                return Ok(self.place(object, offset));
-            }
+            return Ok(self.place(object, offset));
         }
         // The highest addresses of x86-64 and of AArch64, as far down as they are random.
         match word >> 40 {
