@@ -300,12 +300,14 @@ fn main() {{
     let once = std::sync::OnceLock::new();
     once.get_or_init(|| COUNT.fetch_add(5, Ordering::SeqCst));
     let lock = std::sync::Mutex::new(());
+    let once = std::sync::Once::new();
     let caught = std::panic::catch_unwind(|| {{
-        let once = std::sync::Once::new();
         let _held = lock.lock().unwrap();
         once.call_once(|| panic!("on purpose"));
     }});
     assert!(caught.is_err() && lock.is_poisoned());
+    // Now the library panics itself.
+    assert!(std::panic::catch_unwind(|| once.call_once(|| ())).is_err());
     COUNT.fetch_add(6, Ordering::SeqCst);
     println!("{{}}", COUNT.load(Ordering::SeqCst));
 }}
