@@ -144,7 +144,7 @@ fn pointers_past_an_object_are_its_end_or_unknown() {
     s.put(0, pointer, &[HEAP + 16, HEAP + 48]);
     // Further away nothing is known.
     s.put(0, pointer, &[HEAP + 17, HEAP + 20]);
-    // A number is an address only in an object.
+    // So it is with numbers: iterators end there.
     s.put(0, word, &[HEAP + 15, HEAP]);
     s.put(0, word, &[HEAP + 16, HEAP]);
     // Where another begins, it is that one.
@@ -157,7 +157,7 @@ fn pointers_past_an_object_are_its_end_or_unknown() {
         "T_0 store T_0.o0+16 T_0.o1+16".to_owned(),
         "T_0 store T_0.u0 T_0.u0+3".to_owned(),
         "T_0 store T_0.o0+15 T_0.o0".to_owned(),
-        format!("T_0 store {} T_0.o0", HEAP + 16),
+        "T_0 store T_0.o0+16 T_0.o0".to_owned(),
         "T_0 allocate T_0.o2 8".to_owned(),
         "T_0 store T_0.o2 T_0.o2+8".to_owned(),
         "T_0 store 0 fff".to_owned(),
