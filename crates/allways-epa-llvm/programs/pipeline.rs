@@ -37,7 +37,8 @@ fn neighbours(table: &[u64], workers: usize) -> Vec<u64> {
     thread::scope(|scope| {
         for worker in 0..workers {
             let (barrier, sums, taken) = (&barrier, &sums, &taken);
-            let part = &table[(worker * each).min(table.len())..((worker + 1) * each).min(table.len())];
+            let part =
+                &table[(worker * each).min(table.len())..((worker + 1) * each).min(table.len())];
             scope.spawn(move || {
                 *sums[worker].lock().unwrap() = part.iter().sum();
                 barrier.wait();

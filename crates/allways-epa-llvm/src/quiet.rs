@@ -91,8 +91,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
     ) -> Result<bool, BuilderError> {
         let kind = self.standard_kind(function);
         match kind {
-            Kind::Quiet(_) | Kind::Bare | Kind::Scope => {}
-            _ => return Ok(false),
+            Kind::Quiet(_) | Kind::Bare | Kind::Scope | Kind::InScope(_) => {}
+            Kind::Neutral | Kind::Program => return Ok(false),
         }
         let all = instructions(function);
         for alloca in all.iter().filter(|instruction| instruction.get_opcode() == Code::Alloca) {
@@ -101,7 +101,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         match kind {
             Kind::Quiet(Rule::Release(offset)) => self.release(function, &all, offset)?,
             Kind::Quiet(rule) => self.quiet(function, &all, rule)?,
-            _ => self.bare(&all, kind == Kind::Scope)?,
+            _ => self.bare(function, &all, kind)?,
         }
         Ok(true)
     }
@@ -130,10 +130,6 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             }
             _ => None,
         };
-        if let Kind::InScope(argument) = kind {
-            let scope = arguments(function).0.get(argument).copied();
-            self.caller.hook("__allways_scope", &[self.caller.bits(scope)?])?;
-        }
         Ok(Entered { before, kind })
     }
 
@@ -144,18 +140,15 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         entered: &Entered<'ctx>,
     ) -> Result<(), BuilderError> {
         let Entered { before, kind } = entered;
-        for instruction in instructions {
-            if instruction.get_opcode() == Code::Return {
+        let Some(before) = before else { return Ok(()) };
+        let is_return =
+            |instruction: &&InstructionValue<'ctx>| instruction.get_opcode() == Code::Return;
+        if *kind == Kind::Program {
+            for instruction in instructions.iter().filter(is_return) {
                 self.caller.builder.position_before(instruction);
-                if let (Some(before), Kind::Program) = (before, kind) {
-                    self.caller.hook("__allways_become", &[*before])?;
-                }
-                if let Kind::InScope(_) = kind {
-                    self.caller.hook("__allways_scope", &[self.caller.number(0)])?;
-                }
+                self.caller.hook("__allways_become", &[*before])?;
             }
         }
-        let Some(before) = before else { return Ok(()) };
         let own = if *kind == Kind::Program { self.caller.number(LOUD) } else { *before };
         self.lands_as(instructions, own)
     }
@@ -291,12 +284,21 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         self.lands_as(all, was)
     }
 
-    /// A function without records of its own. If it is a scope for threads, how often it looks whether they have ended is left out;
+    /// A function without records of its own. If it creates threads in a scope, that is told. If it is a scope for threads, how often it looks whether they have ended is left out;
     /// when they have, that is told.
-    fn bare(&mut self, all: &[InstructionValue<'ctx>], is_scope: bool) -> Result<(), BuilderError> {
+    fn bare(
+        &mut self,
+        function: FunctionValue<'ctx>,
+        all: &[InstructionValue<'ctx>],
+        kind: Kind,
+    ) -> Result<(), BuilderError> {
         let Some(first) = all.first() else { return Ok(()) };
         self.caller.builder.position_before(first);
         let was = self.caller.hook("__allways_state", &[])?;
+        if let Kind::InScope(argument) = kind {
+            let scope = arguments(function).0.get(argument).copied();
+            self.caller.hook("__allways_scope", &[self.caller.bits(scope)?])?;
+        }
         let pointer = self.caller.context().ptr_type(inkwell::AddressSpace::default());
         let frame = Intrinsic::find("llvm.frameaddress")
             .and_then(|frame| frame.get_declaration(self.module, &[pointer.into()]));
@@ -311,15 +313,20 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
                 self.caller.hook("__allways_become", &[self.caller.number(QUIET)])?;
                 self.caller.builder.position_before(&after);
                 self.caller.hook("__allways_become", &[was])?;
-            } else if is_scope
-                && instruction.get_opcode() == Code::Return
-                && let Some(frame) = frame
-            {
+            } else if instruction.get_opcode() == Code::Return {
                 self.caller.builder.position_before(instruction);
-                let level = self.caller.context().i32_type().const_zero();
-                let call = self.caller.builder.build_call(frame, &[level.into()], "")?;
-                let address = self.caller.bits(call.try_as_basic_value().basic())?;
-                self.caller.hook("__allways_scope_ends", &[address])?;
+                match (kind, frame) {
+                    (Kind::Scope, Some(frame)) => {
+                        let level = self.caller.context().i32_type().const_zero();
+                        let call = self.caller.builder.build_call(frame, &[level.into()], "")?;
+                        let address = self.caller.bits(call.try_as_basic_value().basic())?;
+                        self.caller.hook("__allways_scope_ends", &[address])?;
+                    }
+                    (Kind::InScope(_), _) => {
+                        self.caller.hook("__allways_scope", &[self.caller.number(0)])?;
+                    }
+                    _ => {}
+                }
             }
         }
         self.lands_as(all, was)

@@ -75,7 +75,7 @@ pub enum Kind {
     Bare,
     /// A scope for threads: as [`Kind::Bare`], and at its end its threads have ended.
     Scope,
-    /// A thread is created in the scope that is this argument.
+    /// As [`Kind::Bare`], and a thread is created in the scope that is this argument.
     InScope(usize),
 }
 
@@ -201,8 +201,10 @@ impl Standard {
         }
         let plain = plain(&name);
         match plain.as_str() {
-            // Threads have numbers, which depend on who was faster.
-            "std::thread::lifecycle::spawn_unchecked" => return Kind::Bare,
+            // Threads have numbers and owners, which depend on who was faster.
+            "std::thread::functions::spawn"
+            | "std::thread::builder::Builder::spawn_unchecked"
+            | "std::thread::lifecycle::spawn_unchecked" => return Kind::Bare,
             "std::thread::scoped::scope" => return Kind::Scope,
             "std::thread::scoped::Scope::spawn" => return Kind::InScope(0),
             "std::thread::builder::Builder::spawn_scoped" => return Kind::InScope(1),

@@ -94,6 +94,11 @@ fn a_pipeline_is_the_same_each_time() {
 }
 
 #[test]
+fn services_are_the_same_each_time() {
+    is_the_same_each_time("services.rs");
+}
+
+#[test]
 fn two_producers_can_be_reversed() {
     let trace = recorded(&build(&program("two-producers.rs"), &[]));
     let mut lines = reversible(&trace).unwrap();
