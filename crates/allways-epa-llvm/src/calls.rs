@@ -1,8 +1,9 @@
-//! Calls: of functions, of what LLVM knows itself, and of the locks of Rust's standard library.
+//! Calls: of functions, and of what LLVM knows itself.
 
 use crate::hooks::tag;
 use crate::instruction::{About, FunctionPass, operands, result};
 use crate::names::readable;
+use crate::standard::{self, Call};
 use crate::values::kind;
 use allways_epa_format::library::{Extra, extras, keeps_memory};
 use allways_epa_format::{Opcode, role};
@@ -97,18 +98,6 @@ fn special_argument(callee: &str) -> Option<(usize, u64)> {
     })
 }
 
-/// Whether a function is that by which a lock of Rust's standard library is taken.
-fn takes_lock(callee: &str) -> bool {
-    callee.starts_with("std::sync::poison::mutex::Mutex<") && callee.ends_with(">::lock")
-        || callee.starts_with("<std::sync::poison::mutex::Mutex<") && callee.ends_with(">>::lock")
-}
-
-/// Whether a function is that by which a lock of Rust's standard library is given back.
-pub fn drops_guard(function: &str) -> bool {
-    function.starts_with("<std::sync::poison::mutex::MutexGuard<")
-        && function.ends_with("> as core::ops::drop::Drop>::drop")
-}
-
 impl<'ctx> FunctionPass<'_, 'ctx> {
     /// The call of a function: arguments that can be made wrong before it, a record after it. Gives back what takes the
     /// place of the result.
@@ -124,7 +113,9 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             arguments
         };
         let name = format!("call-{callee}");
-        let result = result(instruction);
+        let standard = self.standard.and_then(|_| standard::call(callee));
+        // Which thread is the last at a barrier depends on the schedule, and few ask.
+        let result = result(instruction).filter(|_| standard != Some(Call::BarrierWait));
         let arguments = arguments_of(instruction);
         let about = About {
             callee,
@@ -147,6 +138,10 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             self.caller.builder.position_before(&instruction);
             self.caller.library(true)?;
         }
+        if let Some(call) = standard {
+            self.caller.builder.position_before(&instruction);
+            self.before_call(call, &arguments_of(instruction))?;
+        }
         let Some(after) = after(instruction) else { return Ok(None) };
         self.caller.builder.position_before(&after);
         if keeps_memory {
@@ -155,7 +150,6 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         // Those that the function was called with: they may be wrong by now.
         let arguments = arguments_of(instruction);
         let mut values: Vec<_> = result.into_iter().chain(arguments.iter().copied()).collect();
-        let lock = values.last().copied();
         values.extend(address);
         for extra in self.extras(callee) {
             values.push(self.caller.extra(extra, &arguments)?);
@@ -166,10 +160,8 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             None => 0,
         };
         let new = self.record_site(site, first, &values, roles)?;
-        if takes_lock(callee)
-            && let Some(lock) = lock
-        {
-            self.caller.lock(lock)?;
+        if let Some(call) = standard {
+            self.after_call(call, &arguments_of(instruction))?;
         }
         Ok(new)
     }
@@ -208,7 +200,7 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
 }
 
 /// What comes after a call: of an invoke, where it goes on if nothing is thrown.
-fn after(instruction: InstructionValue) -> Option<InstructionValue> {
+pub fn after(instruction: InstructionValue) -> Option<InstructionValue> {
     if instruction.get_opcode() != Code::Invoke {
         return instruction.get_next_instruction();
     }

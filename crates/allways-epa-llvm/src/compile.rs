@@ -85,7 +85,8 @@ pub fn bitcode(options: &Options, work: &WorkDirectory) -> Result<PathBuf, Strin
 /// The compiler of Rust, with what both of its runs have in common.
 pub fn rustc(options: &Options) -> Command {
     let mut command = Command::new("rustc");
-    command.args(["--crate-name=program", "--crate-type=bin", "--edition=2024"]);
+    command.arg(format!("--crate-name={}", crate::standard::CRATE));
+    command.args(["--crate-type=bin", "--edition=2024"]);
     command.args(["-Ccodegen-units=1", "-Cdebuginfo=1", "-Cpanic=unwind", "-Copt-level=0"]);
     command.args(&options.flags).arg(&options.source);
     command

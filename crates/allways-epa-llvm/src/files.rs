@@ -28,7 +28,7 @@ pub fn of_functions(module: &str) -> HashMap<String, String> {
 }
 
 /// The name after the first `@`, which is in quotes if it has unusual characters.
-fn function_name(line: &str) -> Option<String> {
+pub fn function_name(line: &str) -> Option<String> {
     let (_, name) = line.split_once('@')?;
     let name = match name.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"')?.0,

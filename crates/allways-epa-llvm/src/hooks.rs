@@ -13,30 +13,29 @@ use inkwell::values::{
 use std::collections::HashMap;
 
 /// The runtime's hooks, declared in a module.
-pub struct Hooks<'ctx> {
+pub struct Hooks<'a, 'ctx> {
+    module: &'a Module<'ctx>,
     context: ContextRef<'ctx>,
     /// With so many values each.
     records: Vec<FunctionValue<'ctx>>,
     record_any: FunctionValue<'ctx>,
     argument: FunctionValue<'ctx>,
-    lock: FunctionValue<'ctx>,
-    unlock: FunctionValue<'ctx>,
     text_length: FunctionValue<'ctx>,
     target: FunctionValue<'ctx>,
     standard: FunctionValue<'ctx>,
     library: FunctionValue<'ctx>,
 }
 
-impl<'ctx> Hooks<'ctx> {
+impl<'a, 'ctx> Hooks<'a, 'ctx> {
     /// Declares them.
-    pub fn declare(module: &Module<'ctx>) -> Self {
+    pub fn declare(module: &'a Module<'ctx>) -> Self {
         let context = module.get_context();
         let word = context.i64_type();
         let pointer = context.ptr_type(AddressSpace::default());
         let words = |count: usize| vec![word.into(); count];
         let declare = |name: &str, type_| module.add_function(name, type_, None);
-        let nothing = context.void_type();
         Hooks {
+            module,
             records: (0..5)
                 .map(|count| {
                     let type_ = word.fn_type(&words(count + 1), false);
@@ -48,12 +47,10 @@ impl<'ctx> Hooks<'ctx> {
                 word.fn_type(&[word.into(), pointer.into(), word.into()], false),
             ),
             argument: declare("__allways_argument", word.fn_type(&words(2), false)),
-            lock: declare("__allways_lock", nothing.fn_type(&words(1), false)),
-            unlock: declare("__allways_unlock", nothing.fn_type(&words(1), false)),
             text_length: declare("__allways_text_length", word.fn_type(&words(2), false)),
             target: declare("__allways_target", word.fn_type(&words(1), false)),
             standard: declare("__allways_standard", word.fn_type(&words(1), false)),
-            library: declare("__allways_library", nothing.fn_type(&words(1), false)),
+            library: declare("__allways_library", context.void_type().fn_type(&words(1), false)),
             context,
         }
     }
@@ -61,7 +58,7 @@ impl<'ctx> Hooks<'ctx> {
 
 /// Calls hooks in one function, where its builder stands.
 pub struct Caller<'a, 'ctx> {
-    hooks: &'a Hooks<'ctx>,
+    hooks: &'a Hooks<'a, 'ctx>,
     /// Where instructions are added.
     pub builder: &'a Builder<'ctx>,
     function: FunctionValue<'ctx>,
@@ -72,7 +69,7 @@ pub struct Caller<'a, 'ctx> {
 impl<'a, 'ctx> Caller<'a, 'ctx> {
     /// For one function.
     pub fn new(
-        hooks: &'a Hooks<'ctx>,
+        hooks: &'a Hooks<'a, 'ctx>,
         builder: &'a Builder<'ctx>,
         function: FunctionValue<'ctx>,
     ) -> Self {
@@ -150,17 +147,31 @@ impl<'a, 'ctx> Caller<'a, 'ctx> {
         self.call(self.hooks.argument, &[self.word(tag).into(), bits.into()])
     }
 
-    /// A lock of this address has been taken.
-    pub fn lock(&self, address: BasicValueEnum<'ctx>) -> Result<(), BuilderError> {
-        let bits = self.values().bits(address)?;
-        self.call(self.hooks.lock, &[bits.into()]).map(drop)
+    /// The context of the module.
+    pub fn context(&self) -> ContextRef<'ctx> {
+        self.hooks.context
     }
 
-    /// A lock is given back, the address of which is at this one.
-    pub fn unlock(&self, guard: PointerValue<'ctx>) -> Result<(), BuilderError> {
+    /// Another hook, all values of which are 64 bits: declared when it is called first. Those that give back nothing give back 0 here.
+    pub fn hook(
+        &self,
+        name: &str,
+        values: &[IntValue<'ctx>],
+    ) -> Result<IntValue<'ctx>, BuilderError> {
         let word = self.hooks.context.i64_type();
-        let address = self.builder.build_load(word, guard, "")?;
-        self.call(self.hooks.unlock, &[address.into_int_value().into()]).map(drop)
+        let words = vec![word.into(); values.len()];
+        let hook = self.hooks.module.get_function(name).unwrap_or_else(|| {
+            let gives_back =
+                matches!(name, "__allways_state" | "__allways_become" | "__allways_release");
+            let type_ = if gives_back {
+                word.fn_type(&words, false)
+            } else {
+                self.hooks.context.void_type().fn_type(&words, false)
+            };
+            self.hooks.module.add_function(name, type_, None)
+        });
+        let values: Vec<_> = values.iter().map(|value| (*value).into()).collect();
+        self.call(hook, &values)
     }
 
     /// The thread enters or leaves a function of a library that may keep memory for itself.

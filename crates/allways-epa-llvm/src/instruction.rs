@@ -6,6 +6,7 @@
 
 use crate::calls::Callee;
 use crate::hooks::{Caller, tag};
+use crate::standard::Standard;
 use crate::values::kind;
 use allways_epa_format::{Opcode, Program, Site, ValueKind, role};
 use inkwell::AtomicOrdering;
@@ -34,6 +35,8 @@ pub struct FunctionPass<'a, 'ctx> {
     pub file: String,
     /// The readable names of all functions that are instrumented.
     pub defined: &'a HashSet<String>,
+    /// What is known of Rust's standard library; of other languages nothing.
+    pub standard: Option<&'a Standard>,
 }
 
 /// What a site is, beside where it is.
@@ -111,6 +114,9 @@ fn replace<'ctx>(
 impl<'ctx> FunctionPass<'_, 'ctx> {
     /// Instruments the function.
     pub fn run(&mut self, function: FunctionValue<'ctx>) -> Result<(), BuilderError> {
+        if self.run_without_records(function)? {
+            return Ok(());
+        }
         let instructions: Vec<_> = function
             .get_basic_blocks()
             .into_iter()
@@ -118,16 +124,13 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             .collect();
         let Some(first) = instructions.first() else { return Ok(()) };
         self.caller.builder.position_before(first);
+        let entered = self.enter_loudly(function)?;
         let name = format!("call-{}", self.name);
         let arguments = function.get_params();
         self.record(*first, About::new(Opcode::Enter, &name), &arguments, 0)?;
         self.passed(function, *first)?;
-        if crate::calls::drops_guard(&self.name)
-            && let [BasicValueEnum::PointerValue(guard)] = arguments[..]
-        {
-            self.caller.unlock(guard)?;
-        }
-        instructions.into_iter().try_for_each(|instruction| self.instruction(instruction))
+        instructions.iter().try_for_each(|instruction| self.instruction(*instruction))?;
+        self.leave_loudly(&instructions, &entered)
     }
 
     /// A new site.
@@ -267,14 +270,17 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         self.record(instruction, about, values, 0).map(drop)
     }
 
-    /// The address of memory on the stack is not made wrong: it says where an object is.
-    fn alloca(&mut self, instruction: InstructionValue<'ctx>) -> Result<(), BuilderError> {
+    /// Memory on the stack: makes it 0 if it is to be, and says where it is and how many bytes it has. The builder stands behind it.
+    pub fn zero(
+        &mut self,
+        instruction: InstructionValue<'ctx>,
+    ) -> Result<Option<[BasicValueEnum<'ctx>; 2]>, BuilderError> {
         let (Some(address), Ok(element), Some(next)) = (
             result(instruction),
             instruction.get_allocated_type(),
             instruction.get_next_instruction(),
         ) else {
-            return Ok(());
+            return Ok(None);
         };
         self.caller.builder.position_before(&next);
         let word = self.module.get_context().i64_type();
@@ -289,8 +295,14 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             let zero = self.module.get_context().i8_type().const_zero();
             self.caller.builder.build_memset(memory, 1, zero, bytes)?;
         }
+        Ok(Some([address, bytes.into()]))
+    }
+
+    /// The address of memory on the stack is not made wrong: it says where an object is.
+    fn alloca(&mut self, instruction: InstructionValue<'ctx>) -> Result<(), BuilderError> {
+        let Some(values) = self.zero(instruction)? else { return Ok(()) };
         let about = About::new(Opcode::Alloca, "alloca");
-        self.record(instruction, about, &[address, bytes.into()], 0).map(drop)
+        self.record(instruction, about, &values, 0).map(drop)
     }
 
     /// A structure of what was there before and whether it was exchanged: the first part is the result.

@@ -2,6 +2,8 @@
 
 use crate::hooks::{Caller, Hooks};
 use crate::instruction::FunctionPass;
+use crate::options::Language;
+use crate::standard::Standard;
 use crate::{files, names, table};
 use allways_epa_format::Program;
 use inkwell::module::Module;
@@ -10,13 +12,20 @@ use inkwell::targets::TargetMachine;
 use std::collections::HashSet;
 
 /// Instruments a module, and checks that it is still one.
-pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Result<Program, String> {
+pub fn instrument(
+    module: &Module,
+    machine: &TargetMachine,
+    name: &str,
+    language: Language,
+) -> Result<Program, String> {
     // Afterwards, where an invoke goes on is reached from nowhere else: so what is logged there is logged of it alone.
     module
         .run_passes("break-crit-edges", machine, PassBuilderOptions::create())
         .map_err(|error| format!("the edges of {name} cannot be split: {error}"))?;
     let data = machine.get_target_data();
-    let files = files::of_functions(&module.print_to_string().to_string());
+    let text = module.print_to_string().to_string();
+    let files = files::of_functions(&text);
+    let standard = (language == Language::Rust).then(|| Standard::new(&text));
     let functions: Vec<_> =
         module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
     let mut program = Program { name: name.to_owned(), ..Program::default() };
@@ -38,6 +47,7 @@ pub fn instrument(module: &Module, machine: &TargetMachine, name: &str) -> Resul
             name: names::readable(&symbol),
             file: files.get(&symbol).cloned().unwrap_or_default(),
             defined: &defined,
+            standard: standard.as_ref(),
         };
         pass.run(function).map_err(|error| format!("{symbol} cannot be instrumented: {error}"))?;
     }

@@ -11,6 +11,7 @@
 //! | `link.rs` | an executable of it |
 //! | `instrument.rs` | the pass over a module |
 //! | `instruction.rs`, `calls.rs` | what is logged of each instruction |
+//! | `standard.rs`, `quiet.rs` | what functions of Rust's standard library stand for, and which are quiet |
 //! | `hooks.rs` | calls of the runtime |
 //! | `values.rs` | values as 64 bits |
 //! | `unseen.rs` | accesses to memory that no instruction shows |
@@ -26,6 +27,8 @@ mod instrument;
 mod link;
 mod names;
 mod options;
+mod quiet;
+mod standard;
 mod table;
 mod unseen;
 mod values;
@@ -60,7 +63,7 @@ fn run() -> Result<(), String> {
     let sites = if options.plain {
         0
     } else {
-        instrument::instrument(&module, &machine, &options.name())?.sites.len()
+        instrument::instrument(&module, &machine, &options.name(), options.language)?.sites.len()
     };
     let object = work.path().join("program.o");
     machine

@@ -82,7 +82,7 @@ const FUNCTIONS: [(Chance, &str); 5] = [
 ];
 
 /// Functions of Rust and C++, by the end of their path: the last name, and one before it.
-const PATHS: [(Chance, &str); 4] = [
+const PATHS: [(Chance, &str); 5] = [
     (
         Chance::Time,
         "Instant::now Instant::elapsed SystemTime::now SystemTime::elapsed steady_clock::now \
@@ -104,6 +104,17 @@ const PATHS: [(Chance, &str); 4] = [
         "fs::read fs::read_to_string fs::read_dir fs::metadata Read::read Read::read_to_end \
          Read::read_to_string Read::read_exact BufRead::read_line Stdin::read_line env::var env::var_os \
          env::vars env::current_dir istream::read istream::get istream::operator>> istream::_M_extract",
+    ),
+    (
+        Chance::Schedule,
+        "Mutex::try_lock RwLock::try_read RwLock::try_write Receiver::try_recv Receiver::recv_timeout \
+         Receiver::recv_deadline Receiver::try_iter SyncSender::try_send SyncSender::send_timeout \
+         Condvar::wait_timeout Condvar::wait_timeout_ms Condvar::wait_timeout_while \
+         BarrierWaitResult::is_leader OnceLock::get OnceLock::set OnceLock::get_or_init \
+         OnceLock::get_or_try_init Once::call_once Once::call_once_force Once::is_completed LazyLock::force \
+         LazyLock::deref thread::park thread::park_timeout JoinHandle::is_finished ScopedJoinHandle::is_finished Arc::strong_count Arc::weak_count \
+         Arc::try_unwrap Arc::get_mut Arc::into_inner Arc::make_mut Arc::unwrap_or_clone Weak::upgrade \
+         Weak::strong_count Weak::weak_count",
     ),
 ];
 
@@ -186,7 +197,7 @@ pub fn chance(function: &str) -> Option<Chance> {
             // Templates and traits come between: `basic_istream<char>::read`, `<Stdin as Read>::read`.
             let is_parent =
                 |part: &str| part == parent || part.strip_prefix("basic_") == Some(parent);
-            *last == name && before.iter().rev().take(6).any(|part| is_parent(part))
+            *last == name && before.iter().rev().take(8).any(|part| is_parent(part))
         })
     });
     known.map(|(chance, _)| *chance)
@@ -322,6 +333,22 @@ mod tests {
             ("_ZNSt6chrono3_V212steady_clock3nowEv", Some(Chance::Time)),
             ("_ZN3std4time10SystemTime3now17habcdef0123456789E", Some(Chance::Time)),
             ("_RNvMNtCs1234_3std4timeNtB2_7Instant3now", Some(Chance::Time)),
+            ("std::sync::poison::mutex::Mutex<T>::try_lock", Some(Chance::Schedule)),
+            ("std::sync::poison::mutex::Mutex<T>::lock", None),
+            ("std::sync::mpsc::Receiver<T>::recv_timeout", Some(Chance::Schedule)),
+            ("std::sync::mpsc::Receiver<T>::recv", None),
+            ("alloc::sync::Arc<T,A>::strong_count", Some(Chance::Schedule)),
+            ("<alloc::sync::Arc<T,A> as core::clone::Clone>::clone", None),
+            (
+                "<std::sync::lazy_lock::LazyLock<T,F> as core::ops::deref::Deref>::deref",
+                Some(Chance::Schedule),
+            ),
+            ("std::sync::once_lock::OnceLock<T>::get_or_init", Some(Chance::Schedule)),
+            ("std::sync::once::Once::call_once", Some(Chance::Schedule)),
+            ("core::ops::function::FnOnce::call_once", None),
+            ("std::thread::functions::park", Some(Chance::Schedule)),
+            ("std::thread::join_handle::JoinHandle<T>::is_finished", Some(Chance::Schedule)),
+            ("<std::sync::barrier::BarrierWaitResult>::is_leader", Some(Chance::Schedule)),
             ("", None),
             ("malloc", None),
             ("brand", None),

@@ -144,7 +144,7 @@ fn pointers_past_an_object_are_its_end_or_unknown() {
     s.put(0, pointer, &[HEAP + 16, HEAP + 48]);
     // Further away nothing is known.
     s.put(0, pointer, &[HEAP + 17, HEAP + 20]);
-    // A number is an address only in an object, or at the end of memory that was allocated.
+    // So it is with numbers: iterators end there.
     s.put(0, word, &[HEAP + 15, HEAP]);
     s.put(0, word, &[HEAP + 16, HEAP]);
     s.put(0, word, &[HEAP + 17, HEAP]);

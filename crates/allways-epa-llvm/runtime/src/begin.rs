@@ -21,6 +21,12 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
+/// Something of each file that takes the place of functions of the C library. A linker takes only those parts of this library that
+/// something refers to, and the C library has the same functions: without this it depends on luck whose are taken. It must be
+/// something that the C library does not have.
+#[used]
+static TAKEN: [&u8; 3] = [&crate::memory::HERE, &crate::spawn::HERE, &crate::wait::HERE];
+
 /// Ends the process at once, since what was asked for is not possible.
 fn refuse(reason: &str) -> ! {
     eprintln!("allways: {reason}");
@@ -95,6 +101,7 @@ pub fn leave_thread() {
     with(|thread| {
         thread.alive.set(false);
         thread.stream.close();
+        crate::scope::ended(thread);
     });
 }
 

@@ -13,6 +13,7 @@
 //! | `fault.rs` | values that are made wrong |
 //! | `begin.rs` | the beginning and the end of the process |
 //! | `spawn.rs` | threads are created, joined, and end |
+//! | `standard.rs`, `scope.rs` | the same of Rust's standard library |
 //! | `wait.rs` | locks, condition variables, barriers |
 //! | `memory.rs` | allocations |
 //! | `real.rs` | the functions of the C library whose place is taken |
@@ -24,7 +25,9 @@ pub mod fault;
 pub mod memory;
 pub mod real;
 pub mod record;
+pub mod scope;
 pub mod spawn;
+pub mod standard;
 pub mod stream;
 pub mod thread;
 pub mod wait;

@@ -10,6 +10,9 @@ use std::ffi::{c_char, c_void};
 #[inline(always)]
 fn record(tag: u64, values: &mut [u64]) -> u64 {
     with(|thread: &Thread| {
+        if thread.standard.quiet.get() {
+            return;
+        }
         if tag as u32 == thread.fault_site.get()
             && let Some(first) = values.first_mut()
         {
@@ -66,7 +69,7 @@ pub unsafe extern "C" fn __allways_record_n(tag: u64, values: *mut u64, count: u
 #[unsafe(no_mangle)]
 pub extern "C" fn __allways_argument(tag: u64, value: u64) -> u64 {
     with(|thread| {
-        if tag as u32 == thread.fault_site.get() {
+        if tag as u32 == thread.fault_site.get() && !thread.standard.quiet.get() {
             crate::fault::strike(thread, tag, value)
         } else {
             value

@@ -4,7 +4,7 @@
 //! are in the order in which it created them, however threads take turns.
 
 use crate::thread::{Thread, event, with};
-use crate::{begin, fault, real};
+use crate::{begin, fault, real, scope};
 use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -28,6 +28,9 @@ static THREADS: AtomicU64 = AtomicU64::new(1);
 
 /// Which thread a handle stands for: the last of them, since handles are used again. Only those who create and join threads ask.
 static HANDLES: Mutex<Vec<(Handle, u64)>> = Mutex::new(Vec::new());
+
+/// That this file is part of the program: whoever refers to it makes sure of that.
+pub static HERE: u8 = 1;
 
 fn handles<T>(thread: &Thread, action: impl FnOnce(&mut Vec<(Handle, u64)>) -> T) -> T {
     thread.stream.quietly(|| {
@@ -86,6 +89,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
         let start = Start { routine, argument, number, parent, child, matched };
         let start = thread.stream.quietly(|| Box::into_raw(Box::new(start)));
         event(|stamp| Event::Create { stamp, thread: number });
+        scope::created(thread, number, child);
         // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
         let result = thread.stream.quietly(|| create(run, start.cast()));
         if result == 0 {
@@ -94,6 +98,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
             remember(thread, handle, number);
             event(|stamp| Event::Handle { stamp, handle });
         } else {
+            scope::joined(thread, number);
             // SAFETY: there is no thread that would have it.
             thread.stream.quietly(|| drop(unsafe { Box::from_raw(start) }));
         }
@@ -137,6 +142,7 @@ fn join(handle: Handle, wait: impl FnOnce() -> c_int) -> c_int {
         with(|thread| {
             if let Some(number) = before.or_else(|| number(thread, handle)) {
                 event(|stamp| Event::Join { stamp, thread: number });
+                scope::joined(thread, number);
                 handles(thread, |handles| handles.retain(|known| *known != (handle, number)));
             }
         });

@@ -3,6 +3,7 @@
 //! Nothing here is shared, nothing is allocated and nothing has to be dropped: so it costs an access relative to the register of
 //! the thread, and works from the first instruction of a thread to its last one.
 
+use crate::standard::State;
 use crate::stream::Stream;
 use allways_epa_format::Event;
 use std::cell::Cell;
@@ -27,6 +28,8 @@ pub struct Thread {
     pub occurrence: Cell<u64>,
     /// Whether it takes part: threads that were there before the program began, and those that have ended, do not.
     pub alive: Cell<bool>,
+    /// What it does in Rust's standard library.
+    pub standard: State,
 }
 
 thread_local! {
@@ -39,6 +42,7 @@ thread_local! {
             fault_site: Cell::new(NO_SITE),
             occurrence: Cell::new(0),
             alive: Cell::new(false),
+            standard: State::new(),
         }
     };
 }
@@ -60,7 +64,7 @@ pub fn stamp() -> u64 {
 /// runtime itself is at work in it, and allocates.
 pub fn event(event: impl FnOnce(u64) -> Event) {
     with(|thread| {
-        if thread.stream.is_open() {
+        if thread.stream.is_open() && !thread.standard.quiet.get() {
             thread.stream.event(event(stamp()));
         }
     });

@@ -6,6 +6,12 @@
 //!
 //! What functions do that are not instrumented is said by `effects.rs`, with the record of the call, which comes when it has returned.
 //!
+//! Channels and owners that are counted are accessed as well, by events rather than by instructions, at places of their own.
+//! Who sends writes the end of the queue and who receives its beginning: so two who send depend on each other, and one who
+//! sends and one who receives do not. Who sends also reads whether there is a receiver, which the end of the receiver
+//! writes. One of several owners that gives something up reads that others are left, and the last one writes: two of which
+//! neither is the last can come in any order. Such an access has the site of the call that it belongs to.
+//!
 //! Accesses to what a thread has on its stack and no other ever touches are left out. No access of another thread can depend
 //! on them, so they are in no pair that could be reversed; and they are most of all accesses.
 
@@ -75,6 +81,9 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
         states: FxHashMap::default(),
         shared: Vec::new(),
         unknown: FxHashMap::default(),
+        parts: FxHashMap::default(),
+        last: vec![None; trace.streams.len()],
+        unplaced: vec![Vec::new(); trace.streams.len()],
         steps: Vec::new(),
     };
     let mut merged = trace.merged();
@@ -100,11 +109,13 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
                 pass.steps.push(Step { thread, record: number, site: None, action });
             }
             Record::Event(event) => {
+                pass.standard(thread, number, event)?;
                 let action = Action::Event(identified(&pass.tracker.memory, event));
                 pass.steps.push(Step { thread, record: number, site: None, action });
             }
             Record::Instruction { site, values } => {
                 let known = &trace.program.sites[site as usize];
+                pass.performed(thread, site);
                 for &(place, is_write) in accesses(known.opcode) {
                     let Some(&address) = values.get(place) else { continue };
                     let step = Template { thread, record: number, site, is_write };
@@ -142,6 +153,17 @@ struct Template {
     is_write: bool,
 }
 
+/// A part of a channel or of something with owners that events access.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Part {
+    /// Where messages are added.
+    Tail,
+    /// Where messages are taken.
+    Head,
+    /// Whether there are owners left; of a channel, a receiver.
+    Owners,
+}
+
 struct Pass<'a> {
     tracker: Tracker<'a>,
     /// Of objects on a stack, whether a thread other than its own has touched it.
@@ -150,10 +172,77 @@ struct Pass<'a> {
     unknown: FxHashMap<u64, u32>,
     /// What libraries have once.
     states: FxHashMap<(String, u64), u32>,
+    /// What stands for a part of a channel or of something with owners, by where that is: the object if it is known, otherwise
+    /// none, and the place in it.
+    parts: FxHashMap<(Option<u32>, u64, Part), u32>,
+    /// The site of the last instruction of each thread.
+    last: Vec<Option<u32>>,
+    /// Steps of each thread that get the site of the call that they belong to, when it has returned.
+    unplaced: Vec<Vec<usize>>,
     steps: Vec<Step>,
 }
 
 impl Pass<'_> {
+    /// The accesses of an event that is about a channel or an owner.
+    fn standard(&mut self, thread: u32, record: u64, event: Event) -> Result<(), TraceError> {
+        let (address, accesses): (u64, &[(Part, bool)]) = match event {
+            Event::Send { channel, .. } => (channel, &[(Part::Owners, false), (Part::Tail, true)]),
+            Event::Receive { channel, .. } => (channel, &[(Part::Head, true)]),
+            Event::Release { address, last: true, .. } => (address, &[(Part::Owners, true)]),
+            Event::Release { address, last: false, .. } => (address, &[(Part::Owners, false)]),
+            _ => return Ok(()),
+        };
+        for &(part, is_write) in accesses {
+            let place = Place { object: self.part(address, part)?, offset: 0, bytes: 1 };
+            let action = if is_write { Action::Write(place) } else { Action::Read(place) };
+            self.unplaced[thread as usize].push(self.steps.len());
+            let site = self.last[thread as usize];
+            self.steps.push(Step { thread, record, site, action });
+        }
+        Ok(())
+    }
+
+    /// A thread has performed an instruction. The first call outside of the standard library that returns is the one in which
+    /// the thread has sent, received or given up something.
+    fn performed(&mut self, thread: u32, site: u32) {
+        self.last[thread as usize] = Some(site);
+        if self.unplaced[thread as usize].is_empty() {
+            return;
+        }
+        let known = &self.tracker.trace.program.sites[site as usize];
+        let name = known.function.trim_start_matches('<');
+        let is_library =
+            ["std::", "core::", "alloc::"].iter().any(|library| name.starts_with(library));
+        if known.opcode != Opcode::Call || is_library {
+            return;
+        }
+        for step in self.unplaced[thread as usize].drain(..) {
+            self.steps[step].site = Some(site);
+        }
+    }
+
+    /// The object that stands for a part of what is at an address.
+    fn part(&mut self, address: u64, part: Part) -> Result<u32, TraceError> {
+        let memory = &mut self.tracker.memory;
+        let known = memory.find(address);
+        let key =
+            known.map_or((None, address, part), |(object, offset)| (Some(object), offset, part));
+        if let Some(&object) = self.parts.get(&key) {
+            return Ok(object);
+        }
+        let object = memory.add(super::Object {
+            kind: ObjectKind::Unknown,
+            base: address,
+            bytes: 1,
+            thread: None,
+            index: number(self.parts.len())?,
+            from: 0,
+            to: 0,
+        })?;
+        self.parts.insert(key, object);
+        Ok(object)
+    }
+
     fn access(&mut self, step: Template, mut address: u64, bytes: u64) -> Result<(), TraceError> {
         // Nobody accesses so much at once: what says so was made wrong, and to follow it would take for ever.
         let mut left = if bytes > LARGEST { 0 } else { bytes };

@@ -3,7 +3,7 @@
 //! Each record is given to [`Tracker::before`], then its values are looked up, then it is given to [`Tracker::after`]. What
 //! a record makes is there before its values are looked up, and what it ends is there until they are.
 
-use super::memory::{Memory, Object, ObjectKind, number};
+use super::memory::{Memory, ObjectKind, number};
 use super::scopes::Scopes;
 use super::threads::Names;
 use super::value::{ObjectName, Value};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// What is known at a record.
 #[derive(Debug)]
 pub(crate) struct Tracker<'a> {
-    trace: &'a Trace,
+    pub(crate) trace: &'a Trace,
     pub(crate) memory: Memory,
     pub(crate) names: Names,
     threads: Vec<State>,
@@ -241,7 +241,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// What a number of 64 bits means to a thread: it can be an address, as data is copied in words. It is taken for one if it
-    /// is in an object, or where the thread knows that the program has stacks and libraries ([`area`]).
+    /// is in an object or where one ends, or where the thread knows that the program has stacks and libraries ([`area`]).
     #[inline]
     pub(crate) fn word(&mut self, thread: u32, word: u64, now: u64) -> Result<Value, TraceError> {
         if !(LOWEST..HIGHEST).contains(&word) {
@@ -251,11 +251,7 @@ impl<'a> Tracker<'a> {
             return Ok(Value::Thread(known));
         }
         if let Some((object, offset)) = self.memory.find(word) {
-            let Object { bytes, kind, .. } = self.memory.objects[object as usize];
-            // Loops compare addresses with the end. Nothing else begins there if the memory was allocated.
-            if offset < bytes.max(1) || kind == ObjectKind::Heap {
-                return Ok(self.place(object, offset));
-            }
+            return Ok(self.place(object, offset));
         }
         match self.threads[thread as usize].areas & area(word) {
             0 => Ok(Value::Number(word)),
