@@ -49,11 +49,17 @@ pub const PROGRAM_FILE: &str = "program";
 /// of [`Program::globals`].
 pub const ADDRESSES_FILE: &str = "addresses";
 
+/// The file that says what is missing in the trace: a line for each reason, and then zeros. If there is no line, nothing is known to be missing.
+pub const INCOMPLETE_FILE: &str = "incomplete";
+
+/// What the names of streams begin with.
+pub const STREAM_PREFIX: &str = "thread-";
+
 /// The file of a thread's stream. The thread that `main` runs in is 0; the others are numbered as they are created.
 ///
 /// ```
 /// assert_eq!(allways_epa_format::stream_name(12), "thread-12");
 /// ```
 pub fn stream_name(thread: u64) -> String {
-    format!("thread-{thread}")
+    format!("{STREAM_PREFIX}{thread}")
 }

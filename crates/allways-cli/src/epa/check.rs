@@ -1,7 +1,7 @@
 //! `allways epa check`: is a trace pseudo-deterministic?
 
 use super::judge::{Judged, judge};
-use super::opened;
+use super::opened_complete;
 use crate::args::CheckTraceArgs;
 use crate::console::Console;
 use crate::json::object;
@@ -47,7 +47,7 @@ struct StepJson {
 }
 
 pub(super) fn command(args: &CheckTraceArgs, console: &mut Console<'_>) -> Result<Exit, String> {
-    let trace = opened(&args.trace)?;
+    let trace = opened_complete(&args.trace)?;
     if args.emit.is_some() {
         let steps = steps(&trace).map_err(|error| error.to_string())?;
         console.print(&formula(&steps)?)?;

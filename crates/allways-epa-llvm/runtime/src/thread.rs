@@ -27,6 +27,8 @@ pub struct Thread {
     pub occurrence: Cell<u64>,
     /// Whether it takes part: threads that were there before the program began, and those that have ended, do not.
     pub alive: Cell<bool>,
+    /// The status of the process, if it exits in this thread.
+    pub status: Cell<Option<i32>>,
 }
 
 thread_local! {
@@ -39,6 +41,7 @@ thread_local! {
             fault_site: Cell::new(NO_SITE),
             occurrence: Cell::new(0),
             alive: Cell::new(false),
+            status: Cell::new(None),
         }
     };
 }

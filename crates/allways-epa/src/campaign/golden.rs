@@ -36,6 +36,7 @@ pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>
         ),
         error => error.to_string(),
     })?;
+    trace.is_complete().map_err(|error| format!("of {name} nothing can be said: {error}"))?;
     Ok(Some((run, trace)))
 }
 

@@ -117,7 +117,7 @@ fn next_stamp(bytes: &[u8]) -> Option<u64> {
             }
             reader.number()
         }
-        2..=15 | 18 => reader.number(),
+        2..=15 | 18..=23 => reader.number(),
         _ => None,
     }
 }
