@@ -273,3 +273,32 @@ fn a_full_disk_is_noted() {
     assert!(trace.missing.contains("no space is left on the disk"), "{}", trace.missing);
     assert!(trace.line("T_0", 5).len() > 10_000);
 }
+
+/// Where the functions are whose place is taken is known from the beginning on: no thread allocates for it.
+#[test]
+fn to_find_a_function_allocates_nothing_in_threads() {
+    let text = r#"#include <pthread.h>
+#include <time.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+void *work(void *x) {
+    struct timespec past = { 0, 0 };
+    pthread_mutex_lock(&lock);
+    pthread_cond_clockwait(&never, &lock, CLOCK_MONOTONIC, &past);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, work, 0);
+    pthread_join(thread, 0);
+    return 0;
+}
+"#;
+    let executable = build(&source("found.c", text), &["--", "-D_GNU_SOURCE"]);
+    let (trace, _) = run(&executable, &[], None);
+    let events = trace.events("T_0_0");
+    let is = |event: &Event| matches!(event, Event::Allocate { .. } | Event::Free { .. });
+    assert!(!events.iter().any(is), "{events:?}");
+    assert!(events.iter().any(|event| matches!(event, Event::WaitEnd { .. })), "{events:?}");
+}

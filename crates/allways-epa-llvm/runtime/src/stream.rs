@@ -15,7 +15,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// How many bytes of a file are mapped at once: as many as were written before, so that a thread that does little takes little room.
-const WINDOWS: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 20;
+const WINDOWS: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 23;
 
 /// Files are mapped from multiples of this on, which is one of the size of pages everywhere.
 const PAGE: usize = 1 << 16;
