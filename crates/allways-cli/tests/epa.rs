@@ -5,8 +5,8 @@
 #![cfg(all(unix, feature = "epa"))]
 
 use allways_epa::format::{
-    ADDRESSES_FILE, Event, Global, INCOMPLETE_FILE, Opcode, PROGRAM_FILE, Program, Record, Site,
-    ValueKind, stream_name,
+    ADDRESSES_FILE, Event, Global, INCOMPLETE_FILE, NO_ROOM, Opcode, PROGRAM_FILE, Program, Record,
+    Site, ValueKind, stream_name,
 };
 use serde_json::Value;
 use std::fs;
@@ -218,6 +218,20 @@ fn an_incomplete_trace_is_refused() {
     let (_, text, _) = allways(&here, &[&compare[..], &["--json"]].concat());
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["incomplete"].as_array().map(Vec::len), Some(1), "{text}");
+}
+
+/// A campaign does not take a trace that was cut off for want of room for the work of a fault.
+#[test]
+fn a_campaign_without_room_says_so() {
+    let here = fake("room");
+    let notes = format!("a thread could not write all that it did: {NO_ROOM}\n");
+    fs::write(here.join("less-memory").join(INCOMPLETE_FILE), notes).unwrap();
+    let args = ["epa", "inject", "sum", "--runs", "1", "--faults"];
+    let (code, _, err) = allways(&here, &[&args[..], &["mallsize"]].concat());
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains(NO_ROOM), "{err}");
+    let (code, _, err) = allways(&here, &[&args[..], &["wrongbranch", "--out", "other"]].concat());
+    assert_eq!(code, 0, "{err}");
 }
 
 #[test]

@@ -52,6 +52,9 @@ pub const ADDRESSES_FILE: &str = "addresses";
 /// The file that says what is missing in the trace: a line for each reason, and then zeros. If there is no line, nothing is known to be missing.
 pub const INCOMPLETE_FILE: &str = "incomplete";
 
+/// What a line of [`INCOMPLETE_FILE`] ends with if there was no room for the trace: that is no fault of the program.
+pub const NO_ROOM: &str = "no space is left on the disk; make room, or set TMPDIR";
+
 /// What the names of streams begin with.
 pub const STREAM_PREFIX: &str = "thread-";
 

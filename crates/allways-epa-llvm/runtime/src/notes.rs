@@ -69,8 +69,7 @@ pub fn note(parts: &[&str]) {
 /// An error of the operating system in words, without any allocation.
 pub fn error(number: c_int) -> &'static str {
     match number {
-        libc::ENOSPC => "no space is left on the disk; make room, or set TMPDIR",
-        libc::EDQUOT => "the disk's quota is used up; make room, or set TMPDIR",
+        libc::ENOSPC | libc::EDQUOT => allways_epa_format::NO_ROOM,
         libc::EFBIG => "the limit for the size of files is reached; see ulimit -f",
         libc::EMFILE | libc::ENFILE => "too many files are open; see ulimit -n",
         libc::ENOMEM => "there is not enough memory",

@@ -39,7 +39,7 @@ static THREADS: AtomicU64 = AtomicU64::new(1);
 static HANDLES: Mutex<Vec<(Handle, u64)>> = Mutex::new(Vec::new());
 
 fn handles<T>(thread: &Thread, action: impl FnOnce(&mut Vec<(Handle, u64)>) -> T) -> T {
-    thread.stream.quietly(|| {
+    thread.quietly(|| {
         let mut handles = HANDLES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         action(&mut handles)
     })
@@ -74,11 +74,11 @@ fn spawn(
         let parent = thread.number.get();
         let matched = fault::descend(thread.matched.get(), child);
         let start = Start { work, argument, number, parent, child, matched };
-        let start = thread.stream.quietly(|| Box::into_raw(Box::new(start)));
+        let start = thread.quietly(|| Box::into_raw(Box::new(start)));
         begin::PRESENT.fetch_add(1, Ordering::Relaxed);
         event(|stamp| Event::Create { stamp, thread: number });
         // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
-        let result = thread.stream.quietly(|| create(run, start.cast()));
+        let result = thread.quietly(|| create(run, start.cast()));
         if result == 0 {
             // SAFETY: the C library has written the handle.
             let handle = unsafe { handle.read() };
@@ -87,7 +87,7 @@ fn spawn(
         } else {
             begin::PRESENT.fetch_sub(1, Ordering::Relaxed);
             // SAFETY: there is no thread that would have it.
-            thread.stream.quietly(|| drop(unsafe { Box::from_raw(start) }));
+            thread.quietly(|| drop(unsafe { Box::from_raw(start) }));
         }
         result
     })
@@ -194,7 +194,7 @@ fn join(handle: Handle, wait: impl FnOnce() -> c_int) -> c_int {
     }
     // Before: afterwards the handle may stand for another thread.
     let before = with(|thread| number(thread, handle));
-    let result = with(|thread| thread.stream.quietly(wait));
+    let result = with(|thread| thread.quietly(wait));
     if result == 0 {
         with(|thread| {
             if let Some(number) = before.or_else(|| number(thread, handle)) {

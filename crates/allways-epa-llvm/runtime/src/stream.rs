@@ -3,7 +3,7 @@
 //! The file is made longer, with zeros, before a window of it is mapped. The first byte of a record is written last: so
 //! a process that is killed while it writes leaves zeros there, and never a record with wrong values. While a record is written,
 //! the place to write to is null: so a signal handler that interrupts it writes nothing rather than into the
-//! middle of a record, and what the runtime itself allocates is not logged.
+//! middle of a record.
 //!
 //! A thread that was not seen to begin has no place to write to either. That it should have written is noticed where any record finds out
 //! that it has none, which costs nothing where there is one; and it is noted, as is every other reason why records are missing.
@@ -150,6 +150,12 @@ impl Stream {
     pub fn end(&self) {
         if self.state.get() == State::Begun {
             self.state.set(State::Ended);
+            if !self.is_open() {
+                notes::note(&[
+                    "a signal handler or a cancellation ended the writing of a record, \
+                     and nothing was written after it; handlers should return, and threads be cancelled where they wait",
+                ]);
+            }
         }
         self.close();
     }
@@ -169,13 +175,6 @@ impl Stream {
     pub fn abandon(&self) {
         self.next.set(null_mut());
         self.state.set(State::Silent);
-    }
-
-    /// Does something during which nothing is written, so that allocations of the runtime are not logged. If the thread is cancelled
-    /// meanwhile, what its stack is unwound for is written again.
-    pub fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
-        let _quiet = Quiet { stream: self, next: self.next.replace(null_mut()) };
-        action()
     }
 
     /// Writes a record: a code, which is not 0, and its values.
@@ -217,18 +216,6 @@ impl Stream {
     pub fn event(&self, event: Event) {
         let (code, values, count) = event.parts();
         self.write(code, &values[..count]);
-    }
-}
-
-/// While this is there, nothing is written.
-struct Quiet<'a> {
-    stream: &'a Stream,
-    next: *mut u8,
-}
-
-impl Drop for Quiet<'_> {
-    fn drop(&mut self) {
-        self.stream.next.set(self.next);
     }
 }
 
@@ -283,7 +270,6 @@ mod tests {
         let (number, length, _) = read();
         assert_eq!(number, count);
         assert!(length > *WINDOWS.end());
-        stream.quietly(|| stream.event(event(count)));
         stream.close();
         stream.event(event(count));
         let (number, length, position) = read();

@@ -29,6 +29,29 @@ pub struct Thread {
     pub alive: Cell<bool>,
     /// The status of the process, if it exits in this thread.
     pub status: Cell<Option<i32>>,
+    /// Whether what is allocated and given back is the runtime's own, or the C library's for threads.
+    pub quiet: Cell<bool>,
+}
+
+impl Thread {
+    /// Does something during which allocations are not logged. If the thread is cancelled meanwhile, those that its stack is unwound for
+    /// are logged again. All else is logged as ever: a signal handler may interrupt a thread that waits here for another.
+    pub fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
+        let _quiet = Quiet { thread: self, before: self.quiet.replace(true) };
+        action()
+    }
+}
+
+/// While this is there, allocations are not logged.
+struct Quiet<'a> {
+    thread: &'a Thread,
+    before: bool,
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.thread.quiet.set(self.before);
+    }
 }
 
 thread_local! {
@@ -42,6 +65,7 @@ thread_local! {
             occurrence: Cell::new(0),
             alive: Cell::new(false),
             status: Cell::new(None),
+            quiet: Cell::new(false),
         }
     };
 }
@@ -63,8 +87,7 @@ pub fn stamp() -> u64 {
     STAMP.fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// Writes an event with a stamp. Nothing is counted if this thread does not write now: that is also so while the
-/// runtime itself is at work in it, and allocates.
+/// Writes an event with a stamp. Nothing is counted if this thread does not write now.
 pub fn event(event: impl FnOnce(u64) -> Event) {
     with(|thread| {
         if thread.stream.is_open() {

@@ -40,7 +40,7 @@ impl Trace {
             streams.push(Stream { thread, bytes });
         }
         streams.sort_by_key(|stream| stream.thread);
-        let incomplete = incomplete(&directory.join(INCOMPLETE_FILE))?;
+        let incomplete = incomplete(directory)?;
         Ok(Trace { program, addresses, streams, incomplete })
     }
 }
@@ -60,10 +60,11 @@ pub(super) fn addresses(bytes: &[u8], program: &Program) -> Result<Vec<u64>, Tra
 }
 
 /// What the program noted to be missing: lines, in a file that is longer than they are. Without such a file nothing is.
-fn incomplete(path: &Path) -> Result<Vec<String>, TraceError> {
-    let bytes = match fs::read(path) {
+pub(crate) fn incomplete(directory: &Path) -> Result<Vec<String>, TraceError> {
+    let path = directory.join(INCOMPLETE_FILE);
+    let bytes = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| access(path, &error))?,
+        other => other.map_err(|error| access(&path, &error))?,
     };
     // A process that was killed while it wrote a line leaves a part of it, which says enough.
     let lines = bytes.split(|byte| matches!(byte, b'\n' | 0)).filter(|line| !line.is_empty());

@@ -19,6 +19,7 @@ mod merged;
 mod text;
 
 pub use error::TraceError;
+pub(crate) use gather::incomplete;
 pub use merged::Merged;
 pub(crate) use text::{write_number, write_source};
 
