@@ -5,8 +5,8 @@
 #![cfg(all(unix, feature = "epa"))]
 
 use allways_epa::format::{
-    ADDRESSES_FILE, Event, Global, INCOMPLETE_FILE, NO_ROOM, Opcode, PROGRAM_FILE, Program, Record,
-    Site, ValueKind, stream_name,
+    ADDRESSES_FILE, Event, Global, INCOMPLETE_FILE, NO_ROOM, Opcode, PROGRAM_FILE, Program,
+    RUNNING, Record, Site, ValueKind, stream_name,
 };
 use serde_json::Value;
 use std::fs;
@@ -206,6 +206,15 @@ fn an_incomplete_trace_is_refused() {
     refused(&["epa", "record", "sum"]);
     assert!(!here.join("golden.trace").exists());
     refused(&["epa", "inject", "sum", "--runs", "1"]);
+    // A process that has exited, but never said so, went on as another program.
+    for (last, expected) in [(RUNNING, 2), (0, 0)] {
+        for trace in ["golden-0", "golden-1"] {
+            fs::write(here.join(trace).join(INCOMPLETE_FILE), [0, 0, last]).unwrap();
+        }
+        let (code, _, err) = allways(&here, &["epa", "record", "sum", "-o", "other.trace"]);
+        assert_eq!(code, expected, "{err}");
+        assert_eq!(err.contains("executed another program in its place"), expected == 2, "{err}");
+    }
     // Of a run with a fault it is said, and so it is when it is compared.
     let fault = "bitflip thread=T_0 site=0 occurrence=0 detail=2";
     let (code, text, _) = allways(&here, &["epa", "record", "sum", "--fault", fault]);

@@ -50,7 +50,12 @@ pub const PROGRAM_FILE: &str = "program";
 pub const ADDRESSES_FILE: &str = "addresses";
 
 /// The file that says what is missing in the trace: a line for each reason, and then zeros. If there is no line, nothing is known to be missing.
+/// Its last byte is [`RUNNING`] until the process exits by itself.
 pub const INCOMPLETE_FILE: &str = "incomplete";
+
+/// The last byte of [`INCOMPLETE_FILE`] as long as the process has not said that it exits. A process that has exited all the same went on as
+/// another program (`exec`), or ended in a way that nobody sees.
+pub const RUNNING: u8 = 1;
 
 /// What a line of [`INCOMPLETE_FILE`] ends with if there was no room for the trace: that is no fault of the program.
 pub const NO_ROOM: &str = "no space is left on the disk; make room, or set TMPDIR";

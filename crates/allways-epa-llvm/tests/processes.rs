@@ -219,7 +219,19 @@ int main(int argc, char **argv) {
         }
         assert!(status.is_none() || !trace.line("T_0", line).is_empty(), "{how}");
         assert!(!trace.line("T_0_0", 13).is_empty(), "{how}");
+        assert_eq!(trace.is_running, status.is_none(), "{how}");
     }
+}
+
+/// A process that goes on as another program never said that it exits.
+#[test]
+fn a_process_that_goes_on_as_another_program_is_told_apart() {
+    let text = "#include <unistd.h>\nint main(void) {\nif (vfork() == 0)\n_exit(1);\n\
+        execl(\"/bin/echo\", \"echo\", \"other\", (char *)0);\nreturn 3;\n}\n";
+    let executable = build(&source("other.c", text), &[]);
+    let (trace, output) = run(&executable, &[], None);
+    assert_eq!((output.status.code(), printed(&output).as_str()), (Some(0), "other\n"));
+    assert!(trace.is_running);
 }
 
 /// A signal handler may run while its thread waits for another. One that never lets a record be completed is noted: nothing

@@ -4,11 +4,12 @@
 //! when the disk is full, and a note is a few bytes that are written to memory: that can be done in a signal handler, in a thread that nobody
 //! has seen begin, and in the last moment of a process.
 
+use allways_epa_format::RUNNING;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
-/// How many bytes there are for all notes. Those that do not fit are left out: there are others then.
+/// How many bytes there are for all notes, but for the last one. Those that do not fit are left out: there are others then.
 pub const ROOM: usize = 4096;
 
 static NOTES: AtomicPtr<u8> = AtomicPtr::new(null_mut());
@@ -20,7 +21,8 @@ pub fn begin(file: &std::fs::File) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::fd::AsRawFd;
     let mut file = file;
-    file.write_all(&[0; ROOM])?;
+    file.write_all(&[0; ROOM - 1])?;
+    file.write_all(&[RUNNING])?;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: the file has so many bytes, and the mapping is where the kernel wants it.
     let start =
@@ -56,13 +58,22 @@ pub fn note(parts: &[&str]) {
     }
     let length = parts.iter().map(|part| part.len()).sum::<usize>() + 1;
     let at = USED.fetch_add(length, Ordering::Relaxed);
-    if at.saturating_add(length) > ROOM {
+    if at.saturating_add(length) >= ROOM {
         return;
     }
     let bytes = parts.iter().flat_map(|part| part.bytes()).chain([b'\n']);
     for (place, byte) in bytes.enumerate() {
         // SAFETY: these bytes are mapped as long as the process is there, and nobody else was given them.
         unsafe { start.add(at + place).write_volatile(byte) };
+    }
+}
+
+/// The process exits by itself: whatever is missing otherwise is known.
+pub fn exits() {
+    let start = NOTES.load(Ordering::Acquire);
+    if !start.is_null() && is_ours() {
+        // SAFETY: these bytes are mapped as long as the process is there.
+        unsafe { start.add(ROOM - 1).write_volatile(0) };
     }
 }
 

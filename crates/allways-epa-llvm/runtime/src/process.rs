@@ -49,6 +49,7 @@ extern "C" fn finish() {
         }
         thread.stream.end();
     });
+    notes::exits();
 }
 
 /// The streams are not this process's own.

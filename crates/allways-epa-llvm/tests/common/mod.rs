@@ -4,7 +4,7 @@
 
 use allways_epa_format::{
     ADDRESSES_FILE, DIRECTORY, Event, FAULT, Fault, INCOMPLETE_FILE, PROGRAM_FILE, Program,
-    Records, Site, stream_name,
+    RUNNING, Records, Site, stream_name,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,8 @@ pub struct Trace {
     pub threads: BTreeMap<String, Vec<Record>>,
     /// What is missing in it: lines.
     pub missing: String,
+    /// Whether the process did not say that it exits.
+    pub is_running: bool,
 }
 
 impl Trace {
@@ -146,8 +148,9 @@ impl Trace {
             assert!(threads.insert(name, stream).is_none(), "two threads have one name");
         }
         let missing = String::from_utf8(read(INCOMPLETE_FILE)).unwrap();
-        let missing = missing.trim_end_matches('\0').to_owned();
-        Trace { program, addresses, threads, missing }
+        let is_running = missing.ends_with(char::from(RUNNING));
+        let missing = missing.trim_end_matches(['\0', char::from(RUNNING)]).to_owned();
+        Trace { program, addresses, threads, missing, is_running }
     }
 
     /// A site of a record.

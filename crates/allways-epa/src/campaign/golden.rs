@@ -9,7 +9,7 @@ use super::process::{Limits, Run, Target, run};
 use super::{Difference, Judgement};
 use crate::compare::{DeviationKind, NodeKind, compare};
 use crate::sanitise::Sanitised;
-use crate::trace::{Trace, TraceError};
+use crate::trace::{Trace, TraceError, is_running};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -36,6 +36,13 @@ pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>
         ),
         error => error.to_string(),
     })?;
+    // The process exited, but the program did not see it.
+    if is_running(&run.trace()).map_err(|error| error.to_string())? {
+        return Err(format!(
+            "of {name} nothing can be said: it executed another program in its place, or ended by a system call of its own, \
+             so the trace is not one of all that it did; instrument that other program, or let it end by itself"
+        ));
+    }
     trace.is_complete().map_err(|error| format!("of {name} nothing can be said: {error}"))?;
     Ok(Some((run, trace)))
 }

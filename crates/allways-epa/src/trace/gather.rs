@@ -6,7 +6,7 @@
 
 use super::{Stream, Trace, TraceError};
 use allways_epa_format::{
-    ADDRESSES_FILE, INCOMPLETE_FILE, PROGRAM_FILE, Program, Records, stream_name,
+    ADDRESSES_FILE, INCOMPLETE_FILE, PROGRAM_FILE, Program, RUNNING, Records, stream_name,
 };
 use std::fs;
 use std::io;
@@ -59,15 +59,26 @@ pub(super) fn addresses(bytes: &[u8], program: &Program) -> Result<Vec<u64>, Tra
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
+/// Whether the process never said that it exits.
+pub(crate) fn is_running(directory: &Path) -> Result<bool, TraceError> {
+    Ok(notes(directory)?.last() == Some(&RUNNING))
+}
+
+/// What the program noted; nothing if there is no such file.
+fn notes(directory: &Path) -> Result<Vec<u8>, TraceError> {
+    let path = directory.join(INCOMPLETE_FILE);
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(|error| access(&path, &error)),
+    }
+}
+
 /// What the program noted to be missing: lines, in a file that is longer than they are. Without such a file nothing is.
 pub(crate) fn incomplete(directory: &Path) -> Result<Vec<String>, TraceError> {
-    let path = directory.join(INCOMPLETE_FILE);
-    let bytes = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| access(&path, &error))?,
-    };
+    let bytes = notes(directory)?;
     // A process that was killed while it wrote a line leaves a part of it, which says enough.
-    let lines = bytes.split(|byte| matches!(byte, b'\n' | 0)).filter(|line| !line.is_empty());
+    let lines =
+        bytes.split(|byte| matches!(*byte, b'\n' | 0 | RUNNING)).filter(|line| !line.is_empty());
     let mut reasons: Vec<String> = Vec::new();
     for line in lines.map(String::from_utf8_lossy) {
         if !reasons.iter().any(|known| *known == line) {

@@ -19,7 +19,7 @@ mod merged;
 mod text;
 
 pub use error::TraceError;
-pub(crate) use gather::incomplete;
+pub(crate) use gather::{incomplete, is_running};
 pub use merged::Merged;
 pub(crate) use text::{write_number, write_source};
 
