@@ -297,6 +297,37 @@ int main(void) {
     assert!(said != is_whole, "{}", trace.missing);
 }
 
+/// A handler may be asked for as soon as a thread is there, and until it has been joined.
+#[test]
+fn signal_handlers_of_threads_that_begin_and_end_are_logged() {
+    let text = r#"#include <pthread.h>
+#include <signal.h>
+volatile int handled;
+void handler(int signal) {
+    handled++;
+}
+void *work(void *x) {
+    return 0;
+}
+int main(void) {
+    signal(SIGUSR1, handler);
+    for (int i = 0; i < 60; i++) {
+        pthread_t thread;
+        pthread_create(&thread, 0, work, 0);
+        for (int j = 0; j < 1 + i * 20; j++)
+            pthread_kill(thread, SIGUSR1);
+        pthread_join(thread, 0);
+    }
+    return handled == 0;
+}
+"#;
+    let executable = build(&source("storm.c", text), &[]);
+    let (trace, output) = run(&executable, &[], None);
+    assert_eq!((output.status.code(), trace.missing.as_str()), (Some(0), ""));
+    let of = |thread: &String| !trace.line(thread, 5).is_empty();
+    assert!(trace.threads.keys().filter(|thread| of(thread)).count() > 10);
+}
+
 /// A signal handler that runs between two records is logged in its place, also on a stack of its own, and may end the process.
 #[test]
 fn signal_handlers_are_logged() {

@@ -11,7 +11,7 @@
 //! Nothing here allocates or takes a lock, and no function is called that `pthread_cancel` may end: streams are also written by signal
 //! handlers, and by threads that are to be cancelled.
 
-use crate::real;
+use crate::{real, signals};
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
 
@@ -30,12 +30,9 @@ extern "C-unwind" fn perform<F: FnMut(bool)>(action: *mut c_void) -> c_int {
 /// Performs an action in a table of descriptors of its own, and keeps `errno` as it is. The action is told whether the table is its own.
 pub fn apart<F: FnMut(bool)>(mut action: F) {
     let number = errno();
-    // SAFETY: all sets of signals are this function's own; the stack is mapped for the process alone that is waited for.
+    let before = signals::block();
+    // SAFETY: the stack is mapped for the process alone that is waited for.
     unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let stack = libc::mmap(
             null_mut(),
             STACK,
@@ -64,8 +61,8 @@ pub fn apart<F: FnMut(bool)>(mut action: F) {
         if stack != libc::MAP_FAILED {
             libc::munmap(stack, STACK);
         }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, null_mut());
     }
+    signals::restore(&before);
     set_errno(number);
 }
 

@@ -10,7 +10,7 @@
 //! `PTHREAD_DESTRUCTOR_ITERATIONS` says. The runtime has such data of its own, sets it again in each round but the last, and ends the thread there.
 
 use crate::thread::with;
-use crate::{fault, files, notes, process, real, thread};
+use crate::{fault, files, notes, process, real, signals, thread};
 use allways_epa_format::{ADDRESSES_FILE, DIRECTORY, Event, FAULT, INCOMPLETE_FILE, PROGRAM_FILE};
 use std::ffi::{CString, OsStr, c_int, c_void};
 use std::fs::File;
@@ -145,10 +145,13 @@ fn leave_thread() {
         if !thread.alive.get() {
             return;
         }
+        // No handler runs any more in a thread whose stream is closed.
+        let blocked = signals::block();
         thread::event(|stamp| Event::End { stamp });
         thread.alive.set(false);
-        if PRESENT.fetch_sub(1, Ordering::Relaxed) > 1 {
-            thread.stream.end();
+        match PRESENT.fetch_sub(1, Ordering::Relaxed) {
+            1 => signals::restore(&blocked),
+            _ => thread.stream.end(),
         }
     });
 }

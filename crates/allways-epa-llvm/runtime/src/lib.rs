@@ -17,6 +17,7 @@
 //! | `begin.rs` | the beginning of the process, and of its threads; the end of threads |
 //! | `process.rs` | the end of the process, and others that come of it |
 //! | `spawn.rs` | threads are created and joined |
+//! | `signals.rs` | signals that have to wait |
 //! | `wait.rs` | locks, condition variables, barriers |
 //! | `take.rs` | how the place of functions is taken, and what is logged of locks |
 //! | `renew.rs` | locks, condition variables and barriers begin and end to be |
@@ -36,6 +37,7 @@ pub mod process;
 pub mod real;
 pub mod record;
 pub mod renew;
+pub mod signals;
 pub mod spawn;
 pub mod standard;
 pub mod stream;

@@ -4,8 +4,9 @@
 //! are in the order in which it created them, however threads take turns. Threads of C11 are those of POSIX under other names; but the C
 //! library creates them by itself, so the place of those functions is taken as well.
 
+use crate::signals::Signals;
 use crate::thread::{Thread, event, with};
-use crate::{begin, fault, real};
+use crate::{begin, fault, real, signals};
 use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -30,6 +31,8 @@ struct Start {
     parent: u64,
     child: u64,
     matched: Option<usize>,
+    /// The signals that are blocked in it.
+    blocked: Signals,
 }
 
 /// How many threads there have been.
@@ -73,12 +76,15 @@ fn spawn(
         let number = THREADS.fetch_add(1, Ordering::Relaxed);
         let parent = thread.number.get();
         let matched = fault::descend(thread.matched.get(), child);
-        let start = Start { work, argument, number, parent, child, matched };
+        // No handler runs in the new thread before it can be logged.
+        let blocked = signals::block();
+        let start = Start { work, argument, number, parent, child, matched, blocked };
         let start = thread.quietly(|| Box::into_raw(Box::new(start)));
         begin::PRESENT.fetch_add(1, Ordering::Relaxed);
         event(|stamp| Event::Create { stamp, thread: number });
         // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
         let result = thread.quietly(|| create(run, start.cast()));
+        signals::restore(&blocked);
         if result == 0 {
             // SAFETY: the C library has written the handle.
             let handle = unsafe { handle.read() };
@@ -171,13 +177,14 @@ pub unsafe extern "C-unwind" fn thrd_create(
 /// What a new thread does. `pthread_exit` unwinds its stack: so nothing here is to be dropped while the routine runs.
 unsafe extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     // SAFETY: it was made by `spawn` for this thread alone.
-    let Start { work, argument, number, parent, child, matched } =
+    let Start { work, argument, number, parent, child, matched, blocked } =
         *unsafe { Box::from_raw(start.cast::<Start>()) };
     // SAFETY: it has no conditions.
     let handle = unsafe { libc::pthread_self() };
     with(|thread| remember(thread, handle, number));
     begin::enter_thread(number, Some(parent), child, matched);
     event(|stamp| Event::Handle { stamp, handle });
+    signals::restore_inherited(&blocked);
     // SAFETY: this is what the program asked for. Those who join a thread of C11 take its result for a number.
     unsafe {
         match work {
