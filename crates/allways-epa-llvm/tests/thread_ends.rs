@@ -41,7 +41,7 @@ pthread_key_t key;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 void cleanup(void *x) {
-    handled = 1;
+    handled = 1; free(malloc(77));
 }
 void unlock(void *x) {
     pthread_mutex_unlock(&lock);
@@ -98,6 +98,9 @@ fn after_cleanup_and_destructors_however_it_ends() {
         assert_eq!(output.status.code(), Some(5), "{how}");
         ends_after(&trace, "T_0_0", &[9, 15, 16]);
         assert_eq!(trace.missing, "", "{how}");
+        // What is allocated while the stack is unwound is the program's again.
+        let is = |event: &Event| matches!(event, Event::Allocate { bytes: 77, .. });
+        assert!(trace.events("T_0_0").iter().any(is), "{how}");
         if how == "wait" {
             // Whoever is cancelled while it waits has the lock again, and gives it back.
             let events = trace.events("T_0_0");
