@@ -58,7 +58,7 @@ fn what_is_missing_is_read_and_kept() {
     let path = directory.0.join(INCOMPLETE_FILE);
     fs::write(&path, [0; 100]).unwrap();
     let gathered = Trace::gather(&directory.0).unwrap();
-    assert_eq!(gathered.is_complete(), Ok(()));
+    assert_eq!(gathered.require_complete(), Ok(()));
     // The last line is one of a process that was killed; the first two are of two threads.
     fs::write(&path, b"no room; make some\nno room; make some\nunse\0\0\0").unwrap();
     let gathered = Trace::gather(&directory.0).unwrap();
@@ -67,7 +67,7 @@ fn what_is_missing_is_read_and_kept() {
     gathered.save(&saved).unwrap();
     let opened = Trace::open(&saved).unwrap();
     assert_eq!(
-        opened.is_complete().unwrap_err().to_string(),
+        opened.require_complete().unwrap_err().to_string(),
         "the trace is incomplete: no room; make some; and unse"
     );
     assert_eq!(opened, gathered);

@@ -64,7 +64,7 @@ pub(super) fn command(args: &CompareArgs, console: &mut Console<'_>) -> Result<E
     let incomplete = [(&args.golden, &golden), (&args.faulty, &faulty)]
         .iter()
         .filter_map(|(path, trace)| {
-            let error = trace.is_complete().err()?;
+            let error = trace.require_complete().err()?;
             Some(format!("of `{}` not all can be said: {error}", path.display()))
         })
         .collect::<Vec<_>>();

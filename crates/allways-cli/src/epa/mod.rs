@@ -41,7 +41,7 @@ pub(crate) fn epa(args: &EpaArgs, console: &mut Console<'_>) -> Result<Exit, Str
 fn opened_complete(path: &Path) -> Result<Trace, String> {
     let trace = opened(path)?;
     trace
-        .is_complete()
+        .require_complete()
         .map_err(|error| format!("of `{}` nothing can be said: {error}", path.display()))?;
     Ok(trace)
 }

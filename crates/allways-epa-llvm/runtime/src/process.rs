@@ -33,7 +33,8 @@ extern "C" fn exiting(status: c_int, _: *mut c_void) {
     with(|thread| thread.status.set(Some(status)));
 }
 
-/// The last destructor of the program: fewer of a section of this kind come first, and they are performed from the last to the first.
+/// The last destructor of the program: the linker sorts sections of this kind by the number in their names, those without one come last, and
+/// they are performed from the last to the first.
 #[used]
 #[unsafe(link_section = ".fini_array.00000")]
 static FINISH: extern "C" fn() = finish;

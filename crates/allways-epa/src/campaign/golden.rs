@@ -43,7 +43,7 @@ pub fn record(target: &Target, stop: &AtomicBool) -> Result<Option<(Run, Trace)>
              so the trace is not one of all that it did; instrument that other program, or let it end by itself"
         ));
     }
-    trace.is_complete().map_err(|error| format!("of {name} nothing can be said: {error}"))?;
+    trace.require_complete().map_err(|error| format!("of {name} nothing can be said: {error}"))?;
     Ok(Some((run, trace)))
 }
 

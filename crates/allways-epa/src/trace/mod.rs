@@ -49,7 +49,7 @@ pub struct Trace {
     /// What the threads wrote, sorted by their numbers.
     pub streams: Vec<Stream>,
     /// What the program could not write, each in a sentence without its full stop. Of a trace in which something is missing nothing can be
-    /// said that has to hold of all runs: see [`Trace::is_complete`].
+    /// said that has to hold of all runs: see [`Trace::require_complete`].
     pub incomplete: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl Trace {
         fingerprint(&self.program)
     }
 
-    /// Whether the program wrote all that it did; otherwise why not.
+    /// Nothing if the program wrote all that it did; otherwise why not.
     ///
     /// ```
     /// use allways_epa::format::Program;
@@ -76,10 +76,10 @@ impl Trace {
     /// let (program, addresses, streams) = (Program::default(), Vec::new(), Vec::new());
     /// let incomplete = vec!["the disk was full; make room".to_owned()];
     /// let trace = Trace { program, addresses, streams, incomplete };
-    /// let error = trace.is_complete().unwrap_err();
+    /// let error = trace.require_complete().unwrap_err();
     /// assert_eq!(error.to_string(), "the trace is incomplete: the disk was full; make room");
     /// ```
-    pub fn is_complete(&self) -> Result<(), TraceError> {
+    pub fn require_complete(&self) -> Result<(), TraceError> {
         match self.incomplete.is_empty() {
             true => Ok(()),
             false => Err(TraceError::Incomplete(self.incomplete.clone())),
