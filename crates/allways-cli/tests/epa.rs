@@ -6,8 +6,8 @@
 
 use allways_epa::campaign::Directory;
 use allways_epa::format::{
-    ADDRESSES_FILE, Event, Global, Opcode, PROGRAM_FILE, Program, Record, Site, ValueKind,
-    stream_name,
+    ADDRESSES_FILE, Event, Global, INCOMPLETE_FILE, NO_ROOM, Opcode, PROGRAM_FILE, Program,
+    RUNNING, Record, Site, ValueKind, stream_name,
 };
 use serde_json::Value;
 use std::fs;
@@ -186,6 +186,62 @@ fn a_run_is_recorded_checked_shown_and_compared() {
     assert_eq!(code, 1);
     assert!(text.contains("sum.c:5 (main)") && text.contains("objects: x"), "{text}");
     assert!(fs::read_to_string(here.join("spread.dot")).unwrap().starts_with("digraph"));
+}
+
+/// Nothing is said of all runs because of a trace in which something is missing.
+#[test]
+fn an_incomplete_trace_is_refused() {
+    let here = fake("incomplete");
+    let (code, _, err) = allways(&here, &["epa", "record", "sum", "-o", "whole.trace"]);
+    assert_eq!(code, 0, "{err}");
+    for trace in ["golden-0", "golden-1", "benign"] {
+        let notes = "the disk was full; make room\n\0\0\0";
+        fs::write(here.join(trace).join(INCOMPLETE_FILE), notes).unwrap();
+    }
+    let refused = |args: &[&str]| {
+        let (code, text, err) = allways(&here, args);
+        assert_eq!((code, text.as_str()), (2, ""), "{err}");
+        assert!(err.contains("the trace is incomplete: the disk was full; make room"), "{err}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    };
+    refused(&["epa", "record", "sum"]);
+    assert!(!here.join("golden.trace").exists());
+    refused(&["epa", "inject", "sum", "--runs", "1"]);
+    // A process that has exited, but never said so, went on as another program.
+    for (last, expected) in [(RUNNING, 2), (0, 0)] {
+        for trace in ["golden-0", "golden-1"] {
+            fs::write(here.join(trace).join(INCOMPLETE_FILE), [0, 0, last]).unwrap();
+        }
+        let (code, _, err) = allways(&here, &["epa", "record", "sum", "-o", "other.trace"]);
+        assert_eq!(code, expected, "{err}");
+        assert_eq!(err.contains("executed another program in its place"), expected == 2, "{err}");
+    }
+    // Of a run with a fault it is said, and so it is when it is compared.
+    let fault = "bitflip thread=T_0 site=0 occurrence=0 detail=2";
+    let (code, text, _) = allways(&here, &["epa", "record", "sum", "--fault", fault]);
+    assert_eq!(code, 0);
+    assert!(text.contains("the trace is incomplete: the disk was full; make room\n"), "{text}");
+    refused(&["epa", "check", "faulty.trace"]);
+    let compare = ["epa", "compare", "whole.trace", "faulty.trace"];
+    let (_, text, _) = allways(&here, &compare);
+    assert!(text.contains("of `faulty.trace` not all can be said: the trace is incom"), "{text}");
+    let (_, text, _) = allways(&here, &[&compare[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["incomplete"].as_array().map(Vec::len), Some(1), "{text}");
+}
+
+/// A campaign does not take a trace that was cut off for want of room for the work of a fault.
+#[test]
+fn a_campaign_without_room_says_so() {
+    let here = fake("room");
+    let notes = format!("a thread could not write all that it did: {NO_ROOM}\n");
+    fs::write(here.join("less-memory").join(INCOMPLETE_FILE), notes).unwrap();
+    let args = ["epa", "inject", "sum", "--runs", "1", "--faults"];
+    let (code, _, err) = allways(&here, &[&args[..], &["mallsize"]].concat());
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains(NO_ROOM), "{err}");
+    let (code, _, err) = allways(&here, &[&args[..], &["wrongbranch", "--out", "other"]].concat());
+    assert_eq!(code, 0, "{err}");
 }
 
 #[test]

@@ -51,11 +51,25 @@ pub const PROGRAM_FILE: &str = "program";
 /// of [`Program::globals`].
 pub const ADDRESSES_FILE: &str = "addresses";
 
+/// The file that says what is missing in the trace: a line for each reason, and then zeros. If there is no line, nothing is known to be missing.
+/// Its last byte is [`RUNNING`] until the process exits by itself.
+pub const INCOMPLETE_FILE: &str = "incomplete";
+
+/// The last byte of [`INCOMPLETE_FILE`] as long as the process has not said that it exits. A process that has exited all the same went on as
+/// another program (`exec`), or ended in a way that nobody sees.
+pub const RUNNING: u8 = 1;
+
+/// What a line of [`INCOMPLETE_FILE`] ends with if there was no room for the trace: that is no fault of the program.
+pub const NO_ROOM: &str = "no space is left on the disk; make room, or set TMPDIR";
+
+/// What the names of streams begin with.
+pub const STREAM_PREFIX: &str = "thread-";
+
 /// The file of a thread's stream. The thread that `main` runs in is 0; the others are numbered as they are created.
 ///
 /// ```
 /// assert_eq!(allways_epa_format::stream_name(12), "thread-12");
 /// ```
 pub fn stream_name(thread: u64) -> String {
-    format!("thread-{thread}")
+    format!("{STREAM_PREFIX}{thread}")
 }

@@ -37,7 +37,8 @@ fn big(threads: u64, records: u64, shift: u64, wrong: bool) -> Trace {
         site(Return, "ret", "work", 0, &[int]),
     ];
     let program = Program { name: "big.c".into(), sites, globals: Vec::new() };
-    let mut trace = Trace { program, addresses: Vec::new(), streams: Vec::new() };
+    let mut trace =
+        Trace { program, addresses: Vec::new(), streams: Vec::new(), incomplete: Vec::new() };
     let mut stamp = 0;
     let mut tick = || {
         stamp += 1;

@@ -380,6 +380,20 @@ fn barriers_order_only_who_meets() {
     assert!(!is_never(met(0, &[2, 3], false)));
 }
 
+/// Who leaves a barrier first may end it before the others have left.
+#[test]
+fn a_barrier_that_has_ended_before_all_have_left() {
+    let mut trace = two_threads();
+    trace.write(1, 0);
+    trace.enter(1, BARRIER);
+    trace.enter(2, BARRIER);
+    trace.leave(1, BARRIER);
+    trace.event(1, Event::Renew { stamp: 0, address: BARRIER });
+    trace.leave(2, BARRIER);
+    trace.read(2, 0);
+    assert_eq!(never(&trace.steps), (1, 0));
+}
+
 #[test]
 fn a_barrier_that_is_made_anew_is_another() {
     let mut trace = two_threads();

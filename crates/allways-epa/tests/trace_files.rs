@@ -2,7 +2,9 @@
 
 mod sketch;
 
-use allways_epa::format::{ADDRESSES_FILE, Event, Opcode, PROGRAM_FILE, stream_name};
+use allways_epa::format::{
+    ADDRESSES_FILE, Event, INCOMPLETE_FILE, Opcode, PROGRAM_FILE, stream_name,
+};
 use allways_epa::trace::{Trace, TraceError};
 use sketch::{INT, POINTER, Sketch};
 use std::fs;
@@ -47,6 +49,28 @@ fn write(trace: &Trace, directory: &Path) {
         bytes.extend([0; 100]);
         fs::write(directory.join(stream_name(stream.thread)), bytes).unwrap();
     }
+}
+
+#[test]
+fn what_is_missing_is_read_and_kept() {
+    let directory = Directory::new("missing");
+    write(&trace(), &directory.0);
+    let path = directory.0.join(INCOMPLETE_FILE);
+    fs::write(&path, [0; 100]).unwrap();
+    let gathered = Trace::gather(&directory.0).unwrap();
+    assert_eq!(gathered.require_complete(), Ok(()));
+    // The last line is one of a process that was killed; the first two are of two threads.
+    fs::write(&path, b"no room; make some\nno room; make some\nunse\0\0\0").unwrap();
+    let gathered = Trace::gather(&directory.0).unwrap();
+    assert_eq!(gathered.incomplete, ["no room; make some", "unse"]);
+    let saved = directory.0.join("trace");
+    gathered.save(&saved).unwrap();
+    let opened = Trace::open(&saved).unwrap();
+    assert_eq!(
+        opened.require_complete().unwrap_err().to_string(),
+        "the trace is incomplete: no room; make some; and unse"
+    );
+    assert_eq!(opened, gathered);
 }
 
 #[test]

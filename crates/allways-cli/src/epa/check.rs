@@ -1,7 +1,7 @@
 //! `allways epa check`: is a trace pseudo-deterministic?
 
 use super::judge::{Judged, judge};
-use super::opened;
+use super::opened_complete;
 use crate::args::CheckTraceArgs;
 use crate::console::Console;
 use crate::json::object;
@@ -58,7 +58,7 @@ struct StepJson {
 }
 
 pub(super) fn command(args: &CheckTraceArgs, console: &mut Console<'_>) -> Result<Exit, String> {
-    let trace = opened(&args.trace)?;
+    let trace = opened_complete(&args.trace)?;
     if args.emit.is_some() {
         let found = accesses_of(&trace, &args.judge.allow).map_err(|error| error.to_string())?;
         console.print(&formula(&found.steps)?)?;

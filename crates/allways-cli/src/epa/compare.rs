@@ -23,6 +23,8 @@ struct Json {
     threads: Vec<ThreadJson>,
     instructions: Vec<String>,
     objects: Vec<String>,
+    /// What is missing in one of them, each in a sentence: then a difference may be because of that.
+    incomplete: Vec<String>,
 }
 
 /// The first difference.
@@ -59,9 +61,20 @@ pub(super) fn command(args: &CompareArgs, console: &mut Console<'_>) -> Result<E
     if let Some(path) = &args.dot {
         files::write(path, &comparison.spread.to_dot())?;
     }
+    let incomplete = [(&args.golden, &golden), (&args.faulty, &faulty)]
+        .iter()
+        .filter_map(|(path, trace)| {
+            let error = trace.require_complete().err()?;
+            Some(format!("of `{}` not all can be said: {error}", path.display()))
+        })
+        .collect::<Vec<_>>();
     let text = match args.json {
-        true => json(args, &golden, &comparison)?,
-        false => told(args, &golden, &comparison),
+        true => json(args, &golden, &comparison, incomplete)?,
+        false => {
+            let mut text = told(args, &golden, &comparison);
+            incomplete.iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+            text
+        }
     };
     console.print(&text)?;
     Ok(if comparison.is_same { Exit::Holds } else { Exit::Violated })
@@ -115,7 +128,12 @@ fn told(args: &CompareArgs, golden: &Trace, comparison: &Comparison) -> String {
     out
 }
 
-fn json(args: &CompareArgs, golden: &Trace, comparison: &Comparison) -> Result<String, String> {
+fn json(
+    args: &CompareArgs,
+    golden: &Trace,
+    comparison: &Comparison,
+    incomplete: Vec<String>,
+) -> Result<String, String> {
     object(&Json {
         golden: args.golden.display().to_string(),
         faulty: args.faulty.display().to_string(),
@@ -138,5 +156,6 @@ fn json(args: &CompareArgs, golden: &Trace, comparison: &Comparison) -> Result<S
             .collect(),
         instructions: names(comparison, |kind| matches!(kind, NodeKind::Instruction(_))),
         objects: names(comparison, |kind| matches!(kind, NodeKind::Object(_))),
+        incomplete,
     })
 }

@@ -3,7 +3,7 @@
 use super::judge::judge;
 use super::program::prepare;
 use super::watch::Counts;
-use super::{opened, summary};
+use super::{opened_complete, summary};
 use crate::args::InjectArgs;
 use crate::console::Console;
 use crate::progress::Watch;
@@ -31,7 +31,7 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     // Who goes on, or repeats, compares with the trace that all others were compared with.
     let is_kept = directory.has_campaign() && (args.resume || args.only.is_some());
     let (trace, other) = match is_kept {
-        true => (opened(&directory.golden())?, Some(recorded)),
+        true => (opened_complete(&directory.golden())?, Some(recorded)),
         false => (recorded, None),
     };
     let heading = heading(args, recorded_fingerprint);

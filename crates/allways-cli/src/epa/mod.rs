@@ -37,6 +37,15 @@ pub(crate) fn epa(args: &EpaArgs, console: &mut Console<'_>) -> Result<Exit, Str
     }
 }
 
+/// The trace in a file, in which nothing is missing: otherwise nothing can be said of all runs.
+fn opened_complete(path: &Path) -> Result<Trace, String> {
+    let trace = opened(path)?;
+    trace
+        .require_complete()
+        .map_err(|error| format!("of `{}` nothing can be said: {error}", path.display()))?;
+    Ok(trace)
+}
+
 /// The trace in a file.
 fn opened(path: &Path) -> Result<Trace, String> {
     Trace::open(path).map_err(|error| error.to_string())

@@ -102,6 +102,9 @@ fn told(
             if !injected {
                 text.push_str("the fault did not happen: the thread never came to its place\n");
             }
+            if let Err(error) = trace.require_complete() {
+                text.push_str(&format!("{error}\n"));
+            }
             vec![(format!("{program} epa compare golden.trace {file}"), "what is different")]
         }
     };

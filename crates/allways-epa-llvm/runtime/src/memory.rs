@@ -3,7 +3,7 @@
 //!
 //! What the C library allocates for the program (a buffer of a file) is logged as well: programs get to see such addresses.
 
-use crate::thread::event;
+use crate::thread::{event, with};
 use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 
@@ -18,15 +18,20 @@ unsafe extern "C" {
 /// That this file is part of the program: whoever refers to it makes sure of that.
 pub static HERE: u8 = 1;
 
+/// Whether allocations are those of the program now.
+fn are_logged() -> bool {
+    with(|thread| !thread.quiet.get())
+}
+
 fn allocated(memory: *mut c_void, bytes: usize) -> *mut c_void {
-    if !memory.is_null() && !crate::standard::keeps(memory as u64) {
+    if !memory.is_null() && are_logged() && !crate::standard::keeps(memory as u64) {
         event(|stamp| Event::Allocate { stamp, address: memory as u64, bytes: bytes as u64 });
     }
     memory
 }
 
 fn freed(memory: *mut c_void) {
-    if !memory.is_null() && !crate::standard::gives_up(memory as u64) {
+    if !memory.is_null() && are_logged() && !crate::standard::gives_up(memory as u64) {
         event(|stamp| Event::Free { stamp, address: memory as u64 });
     }
 }

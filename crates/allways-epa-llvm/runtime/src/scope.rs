@@ -23,7 +23,7 @@ static MEMBERS: Mutex<Vec<Member>> = Mutex::new(Vec::new());
 static ENDED: Condvar = Condvar::new();
 
 fn members<T>(thread: &Thread, action: impl FnOnce(&mut Vec<Member>) -> T) -> T {
-    thread.stream.quietly(|| {
+    thread.quietly(|| {
         let mut members = MEMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         action(&mut members)
     })
@@ -70,7 +70,7 @@ pub extern "C" fn __allways_scope_ends(frame: u64) {
             return;
         }
         let is_own = |member: &Member| (below..frame).contains(&member.scope);
-        let mut own = thread.stream.quietly(|| {
+        let mut own = thread.quietly(|| {
             let mut members = MEMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             while members.iter().any(|member| is_own(member) && !member.ended) {
                 members = ENDED.wait(members).unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -83,6 +83,6 @@ pub extern "C" fn __allways_scope_ends(frame: u64) {
         for member in &own {
             event(|stamp| Event::Join { stamp, thread: member.thread });
         }
-        thread.stream.quietly(|| drop(own));
+        thread.quietly(|| drop(own));
     });
 }

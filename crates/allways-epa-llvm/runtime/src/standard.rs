@@ -59,7 +59,7 @@ fn kept(thread: &Thread, action: impl FnOnce(&mut Vec<u64>) -> bool) -> bool {
     if thread.standard.busy.replace(true) {
         return false;
     }
-    let done = thread.stream.quietly(|| {
+    let done = thread.quietly(|| {
         let mut kept = KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let done = action(&mut kept);
         KEPT_COUNT.store(kept.len(), Ordering::Relaxed);
@@ -72,7 +72,6 @@ fn kept(thread: &Thread, action: impl FnOnce(&mut Vec<u64>) -> bool) -> bool {
 /// Memory was allocated: says whether it is the library's own, and remembers that.
 pub fn keeps(address: u64) -> bool {
     with(|thread| {
-        // While the runtime itself is at work, which allocates as well, the stream is closed.
         let quiet = thread.standard.quiet.get() && thread.stream.is_open();
         quiet
             && kept(thread, |kept| {

@@ -3,19 +3,38 @@
 //! The file is made longer, with zeros, before a window of it is mapped. The first byte of a record is written last: so
 //! a process that is killed while it writes leaves zeros there, and never a record with wrong values. While a record is written,
 //! the place to write to is null: so a signal handler that interrupts it writes nothing rather than into the
-//! middle of a record, and what the runtime itself allocates is not logged.
+//! middle of a record.
+//!
+//! A thread that was not seen to begin has no place to write to either. That it should have written is noticed where any record finds out
+//! that it has none, which costs nothing where there is one; and it is noted, as is every other reason why records are missing.
 
+use crate::{files, notes};
 use allways_epa_format::Event;
 use std::cell::Cell;
-use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// How many bytes of a file are mapped at once.
-const WINDOW: usize = 1 << 20;
+/// How many bytes of a file are mapped at once: as many as were written before, so that a thread that does little takes little room.
+const WINDOWS: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 23;
+
+/// Files are mapped from multiples of this on, which is one of the size of pages everywhere.
+const PAGE: usize = 1 << 16;
 
 /// A number takes at most so many bytes.
 const LONGEST: usize = 10;
+
+/// What has become of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Its thread was not seen to begin.
+    Unseen,
+    /// The thread has begun.
+    Begun,
+    /// The thread has ended, and wrote so.
+    Ended,
+    /// Nothing is to be written: there is no trace, or somebody else writes it, or it is noted already why it is not.
+    Silent,
+}
 
 /// Where a thread writes to.
 ///
@@ -26,7 +45,8 @@ pub struct Stream {
     end: Cell<*mut u8>,
     start: Cell<*mut u8>,
     offset: Cell<usize>,
-    file: Cell<i32>,
+    thread: Cell<u64>,
+    state: Cell<State>,
 }
 
 impl Stream {
@@ -37,7 +57,8 @@ impl Stream {
             end: Cell::new(null_mut()),
             start: Cell::new(null_mut()),
             offset: Cell::new(0),
-            file: Cell::new(-1),
+            thread: Cell::new(0),
+            state: Cell::new(State::Unseen),
         }
     }
 
@@ -47,51 +68,46 @@ impl Stream {
         !self.next.get().is_null()
     }
 
-    /// Opens a new file. If that is not possible the stream stays closed.
-    pub fn open(&self, path: &Path) {
-        use std::os::fd::IntoRawFd;
-        let options = std::fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path);
-        if let Ok(file) = options {
-            self.file.set(file.into_raw_fd());
-            self.offset.set(0);
-            self.next.set(self.map(0, WINDOW));
+    /// Makes the file of a thread, and begins to write to it. If that is not possible, that is noted.
+    pub fn open(&self, thread: u64) {
+        self.state.set(State::Silent);
+        if files::has_directory() {
+            self.thread.set(thread);
+            self.state.set(State::Begun);
+            self.next.set(self.map(0, 0));
         }
     }
 
     /// Maps the window of the file that holds `position`, with room for `bytes` more; null if that is not possible.
     fn map(&self, position: usize, bytes: usize) -> *mut u8 {
-        const PAGE: usize = 1 << 16;
         let offset = position / PAGE * PAGE;
-        let length = (position - offset + bytes.max(WINDOW)).next_multiple_of(PAGE);
-        // SAFETY: the file is this thread's own, and the new mapping is at a place that the kernel chooses.
-        let start = unsafe {
-            if libc::ftruncate(self.file.get(), (offset + length) as libc::off_t) != 0 {
+        let window = position.clamp(*WINDOWS.start(), *WINDOWS.end()).max(bytes);
+        let length = (position - offset + window).next_multiple_of(PAGE);
+        let start = match files::map(self.thread.get(), offset, length, position == 0) {
+            Ok(start) => start,
+            Err(error) => {
+                self.fail(error);
                 return null_mut();
             }
-            libc::mmap(
-                null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                self.file.get(),
-                offset as libc::off_t,
-            )
         };
-        if start == libc::MAP_FAILED {
-            return null_mut();
-        }
-        let start = start.cast::<u8>();
         self.offset.set(offset);
         self.start.set(start);
         // SAFETY: both are inside of what was mapped, or one past it.
         unsafe {
             self.end.set(start.add(length));
             start.add(position - offset)
+        }
+    }
+
+    /// The file cannot be written any further.
+    #[cold]
+    fn fail(&self, error: i32) {
+        self.state.set(State::Silent);
+        notes::note(&["a thread could not write all that it did: ", notes::error(error)]);
+        if error == libc::EFBIG {
+            // Whoever set a limit expects that it ends the program. The signal went to the process that opened the file.
+            // SAFETY: it has no conditions.
+            unsafe { libc::raise(libc::SIGXFSZ) };
         }
     }
 
@@ -110,6 +126,40 @@ impl Stream {
         self.map(position, bytes)
     }
 
+    /// There is no place to write to: because a record is being written, which a signal handler interrupts, or because records
+    /// of this thread are missing.
+    #[cold]
+    #[inline(never)]
+    fn miss(&self) {
+        let why = match self.state.get() {
+            State::Begun | State::Silent => return,
+            State::Unseen => {
+                "a thread of which nobody saw the beginning performed instructions of the program; \
+                 create threads by pthread_create, thrd_create or what builds on them"
+            }
+            State::Ended => {
+                "a thread performed instructions of the program after its end; \
+                 destructors of thread-specific data must not set such data again and again"
+            }
+        };
+        self.state.set(State::Silent);
+        notes::note(&[why]);
+    }
+
+    /// The thread has ended, and wrote so.
+    pub fn end(&self) {
+        if self.state.get() == State::Begun {
+            self.state.set(State::Ended);
+            if !self.is_open() {
+                notes::note(&[
+                    "a signal handler or a cancellation ended the writing of a record, \
+                     and nothing was written after it; handlers should return, and threads be cancelled where they wait",
+                ]);
+            }
+        }
+        self.close();
+    }
+
     /// Ends the stream: the file has what was written, and nothing more is.
     pub fn close(&self) {
         let next = self.next.replace(null_mut());
@@ -118,25 +168,13 @@ impl Stream {
         }
         let position = self.offset.get() + (next as usize - self.start.get() as usize);
         self.unmap();
-        // SAFETY: the file is this thread's own, and no part of it is mapped any more.
-        unsafe {
-            libc::ftruncate(self.file.get(), position as libc::off_t);
-            libc::close(self.file.get());
-        }
-        self.file.set(-1);
+        files::cut(self.thread.get(), position);
     }
 
     /// Stops writing, and leaves the file to whoever else writes it: in the child of a fork.
     pub fn abandon(&self) {
         self.next.set(null_mut());
-    }
-
-    /// Does something during which nothing is written, so that allocations of the runtime are not logged.
-    pub fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
-        let next = self.next.replace(null_mut());
-        let done = action();
-        self.next.set(next);
-        done
+        self.state.set(State::Silent);
     }
 
     /// Writes a record: a code, which is not 0, and its values.
@@ -144,7 +182,7 @@ impl Stream {
     pub fn write(&self, code: u64, values: &[u64]) {
         let mut next = self.next.replace(null_mut());
         if next.is_null() {
-            return;
+            return self.miss();
         }
         let needed = LONGEST * (values.len() + 1);
         if (self.end.get() as usize) - (next as usize) < needed {
@@ -207,11 +245,14 @@ mod tests {
 
     #[test]
     fn records_cross_windows_and_a_copy_at_any_time_can_be_read() {
-        let path = std::env::temp_dir().join(format!("allways-stream-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("allways-stream-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        assert!(files::set_directory(directory.to_str().unwrap().as_bytes()));
+        let path = directory.join("thread-7");
         let stream = Stream::closed();
         assert!(!stream.is_open());
-        stream.open(&path);
-        let count = 2 * WINDOW as u64 / 12;
+        stream.open(7);
+        let count = 3 * *WINDOWS.end() as u64 / 12;
         let event =
             |number| Event::Allocate { stamp: number, address: u64::MAX - number, bytes: number };
         (0..count).for_each(|number| stream.event(event(number)));
@@ -228,12 +269,11 @@ mod tests {
         };
         let (number, length, _) = read();
         assert_eq!(number, count);
-        assert!(length > WINDOW);
-        stream.quietly(|| stream.event(event(count)));
+        assert!(length > *WINDOWS.end());
         stream.close();
         stream.event(event(count));
         let (number, length, position) = read();
         assert_eq!((number, length), (count, position));
-        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -30,6 +30,31 @@ pub struct Thread {
     pub alive: Cell<bool>,
     /// What it does in Rust's standard library.
     pub standard: State,
+    /// The status of the process, if it exits in this thread.
+    pub status: Cell<Option<i32>>,
+    /// Whether what is allocated and given back is the runtime's own, or the C library's for threads.
+    pub quiet: Cell<bool>,
+}
+
+impl Thread {
+    /// Does something during which allocations are not logged. If the thread is cancelled meanwhile, those that its stack is unwound for
+    /// are logged again. All else is logged as ever: a signal handler may interrupt a thread that waits here for another.
+    pub fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
+        let _quiet = Quiet { thread: self, before: self.quiet.replace(true) };
+        action()
+    }
+}
+
+/// While this is there, allocations are not logged.
+struct Quiet<'a> {
+    thread: &'a Thread,
+    before: bool,
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.thread.quiet.set(self.before);
+    }
 }
 
 thread_local! {
@@ -43,6 +68,8 @@ thread_local! {
             occurrence: Cell::new(0),
             alive: Cell::new(false),
             standard: State::new(),
+            status: Cell::new(None),
+            quiet: Cell::new(false),
         }
     };
 }
@@ -50,7 +77,11 @@ thread_local! {
 /// Does something with what this thread knows of itself.
 #[inline(always)]
 pub fn with<T>(action: impl FnOnce(&Thread) -> T) -> T {
-    THREAD.with(action)
+    // The address alone is small enough for the compiler to put it where it is used: it makes one function of the action otherwise, which is
+    // called for each record.
+    let thread = THREAD.with(std::ptr::from_ref);
+    // SAFETY: it is this thread's own, and is never dropped.
+    action(unsafe { &*thread })
 }
 
 static STAMP: AtomicU64 = AtomicU64::new(0);
@@ -60,8 +91,7 @@ pub fn stamp() -> u64 {
     STAMP.fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// Writes an event with a stamp. Nothing is counted if this thread does not write now: that is also so while the
-/// runtime itself is at work in it, and allocates.
+/// Writes an event with a stamp. Nothing is counted if this thread does not write now.
 pub fn event(event: impl FnOnce(u64) -> Event) {
     with(|thread| {
         if thread.stream.is_open() && !thread.standard.quiet.get() {

@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use allways_epa_format::{
-    ADDRESSES_FILE, DIRECTORY, Event, FAULT, Fault, PROGRAM_FILE, Program, Records, Site,
-    stream_name,
+    ADDRESSES_FILE, DIRECTORY, Event, FAULT, Fault, INCOMPLETE_FILE, PROGRAM_FILE, Program,
+    RUNNING, Records, Site, stream_name,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,6 +98,10 @@ pub struct Trace {
     pub addresses: Vec<u64>,
     /// The records of each thread, by its name.
     pub threads: BTreeMap<String, Vec<Record>>,
+    /// What is missing in it: lines.
+    pub missing: String,
+    /// Whether the process did not say that it exits.
+    pub is_running: bool,
 }
 
 impl Trace {
@@ -116,6 +120,7 @@ impl Trace {
             let Ok(bytes) = std::fs::read(directory.join(stream_name(number))) else { break };
             let mut records = Records::new(&program, &bytes);
             let mut stream = Vec::new();
+            let mut end = 0;
             while let Some(record) = records.next().unwrap() {
                 stream.push(match record {
                     allways_epa_format::Record::Event(event) => Record::Event(event),
@@ -123,10 +128,11 @@ impl Trace {
                         Record::Instruction(site, values.to_vec())
                     }
                 });
+                end = records.position();
             }
             // Whatever is after the end was written ahead, but for one record that a killed process did not complete: its first byte
             // is written last.
-            let rest = &bytes[records.position()..];
+            let rest = &bytes[end..];
             assert!(rest.iter().skip(MAX_RECORD).all(|byte| *byte == 0));
             assert!(rest.first().is_none_or(|byte| *byte == 0));
             let Some(Record::Event(Event::Begin { thread, parent, child, .. })) = stream.first()
@@ -141,7 +147,10 @@ impl Trace {
             names.push(name.clone());
             assert!(threads.insert(name, stream).is_none(), "two threads have one name");
         }
-        Trace { program, addresses, threads }
+        let missing = String::from_utf8(read(INCOMPLETE_FILE)).unwrap();
+        let is_running = missing.ends_with(char::from(RUNNING));
+        let missing = missing.trim_end_matches(['\0', char::from(RUNNING)]).to_owned();
+        Trace { program, addresses, threads, missing, is_running }
     }
 
     /// A site of a record.

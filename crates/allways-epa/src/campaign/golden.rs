@@ -10,7 +10,7 @@ use super::process::{Run, Target, run};
 use super::{Difference, Judgement};
 use crate::compare::{DeviationKind, NodeKind, compare};
 use crate::sanitise::Sanitised;
-use crate::trace::{Trace, TraceError};
+use crate::trace::{Trace, TraceError, is_running};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -49,6 +49,14 @@ pub fn record_within(
         ),
         error => error.to_string(),
     })?;
+    // The process exited, but the program did not see it.
+    if is_running(&run.trace()).map_err(|error| error.to_string())? {
+        return Err(format!(
+            "of {name} nothing can be said: it executed another program in its place, or ended by a system call of its own, \
+             so the trace is not one of all that it did; instrument that other program, or let it end by itself"
+        ));
+    }
+    trace.require_complete().map_err(|error| format!("of {name} nothing can be said: {error}"))?;
     Ok(Some((run, trace)))
 }
 
@@ -144,7 +152,7 @@ mod tests {
         (0..other).for_each(|value| put(&mut second, value));
         let streams = [first, second].into_iter().zip(0..);
         let streams = streams.map(|(bytes, thread)| Stream { thread, bytes }).collect();
-        Trace { program: program(), addresses: vec![0x1000], streams }
+        Trace { program: program(), addresses: vec![0x1000], streams, incomplete: Vec::new() }
     }
 
     /// A thread that is cut off by the exit of the process in each run at another place is not reached by an error in another one.

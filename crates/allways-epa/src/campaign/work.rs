@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::outcome::Outcome;
 use super::process::{Target, run};
 use super::{Difference, Judgement, Seen};
-use allways_epa_format::Fault;
+use allways_epa_format::{Fault, NO_ROOM};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -46,6 +46,11 @@ impl Work<'_> {
         let Some(run) = run(self.target, Some(fault), &self.limits, self.stop)? else {
             return Ok(None);
         };
+        // What is missing for want of room would be taken for the work of the fault.
+        let missing = crate::trace::incomplete(&run.trace()).map_err(|error| error.to_string())?;
+        if let Some(reason) = missing.iter().find(|reason| reason.ends_with(NO_ROOM)) {
+            return Err(format!("the trace of a run with a fault is incomplete: {reason}"));
+        }
         let Judgement { injected, difference } = (self.judge)(&run.trace());
         let outcome = Outcome::new(&self.golden, &run.seen, difference.is_some());
         let deviated = difference.is_some();

@@ -68,7 +68,8 @@ pub struct ThreadComparison {
 ///     Event::Begin { thread: 0, parent: None, child: 0, stamp: 1 }.put(&mut bytes);
 ///     Event::Exit { status }.put(&mut bytes);
 ///     let streams = vec![Stream { thread: 0, bytes }];
-///     Sanitised::new(&Trace { program: Program::default(), addresses: Vec::new(), streams })
+///     let (program, addresses, incomplete) = (Program::default(), Vec::new(), Vec::new());
+///     Sanitised::new(&Trace { program, addresses, streams, incomplete })
 /// };
 /// let golden = exit(0)?;
 /// assert!(compare(&golden, &exit(0)?).is_same);

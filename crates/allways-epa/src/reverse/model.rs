@@ -146,6 +146,8 @@ struct Builder {
     /// Who has waited: condition variable, thread, from which step to which.
     woken: Vec<(u32, u32, u32, u32)>,
     barriers: FxHashMap<u32, Barrier>,
+    /// The barrier at which each thread has arrived last.
+    arrived: FxHashMap<u32, u32>,
     /// How many meet at barriers of which it is not known where they are.
     counts: FxHashSet<u64>,
     channels: FxHashMap<u32, Channel>,
@@ -196,10 +198,10 @@ impl Builder {
                 let depth = self.give(at, thread, lock, true)?;
                 self.waiting.insert(thread, Waiting { condition, begin: at, depth });
             }
-            Event::WaitEnd { condition, lock, .. } => {
-                let condition = self.thing(condition);
-                let waiting = self.waiting.remove(&thread).filter(|w| w.condition == condition);
-                let Some(Waiting { begin, depth, .. }) = waiting else {
+            // It is what the thread has begun to wait for, also if another has ended that since.
+            Event::WaitEnd { lock, .. } => {
+                let waiting = self.waiting.remove(&thread);
+                let Some(Waiting { condition, begin, depth }) = waiting else {
                     return Err(format!("step {at} ends to wait without having begun to"));
                 };
                 self.woken.push((condition, thread, begin, at));
@@ -220,13 +222,16 @@ impl Builder {
             }
             Event::BarrierEnter { address, .. } => {
                 let barrier = self.thing(address);
+                self.arrived.insert(thread, barrier);
                 let barrier = self.barriers.entry(barrier).or_default();
                 barrier.arrived.entry(thread).or_default().push(at);
             }
-            Event::BarrierLeave { address, .. } => {
-                let barrier = self.thing(address);
-                let barrier = self.barriers.entry(barrier).or_default();
-                barrier.left.entry(thread).or_default().push(at);
+            // It is the barrier at which the thread has arrived: who leaves first may already have ended it.
+            Event::BarrierLeave { .. } => {
+                if let Some(barrier) = self.arrived.remove(&thread) {
+                    let barrier = self.barriers.entry(barrier).or_default();
+                    barrier.left.entry(thread).or_default().push(at);
+                }
             }
             Event::Send { channel, .. } => {
                 let channel = self.thing(channel);

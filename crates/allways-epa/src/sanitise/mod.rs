@@ -61,7 +61,8 @@ use value::{Lane, can_be_address, put_value};
 ///     Stream { thread, bytes }
 /// };
 /// let streams = vec![stream(0, None, 1), stream(1, Some(0), 2)];
-/// let trace = Trace { program: Program::default(), addresses: Vec::new(), streams };
+/// let (program, addresses, incomplete) = (Program::default(), Vec::new(), Vec::new());
+/// let trace = Trace { program, addresses, streams, incomplete };
 /// let sanitised = Sanitised::new(&trace)?;
 /// assert_eq!(sanitised.threads[1].name, "T_0_0");
 /// # Ok::<(), allways_epa::trace::TraceError>(())

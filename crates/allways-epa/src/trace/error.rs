@@ -57,6 +57,8 @@ pub enum TraceError {
         /// Their name.
         name: String,
     },
+    /// The program could not write all that it did, for these reasons.
+    Incomplete(Vec<String>),
     /// There are more objects than can be numbered.
     TooManyObjects,
 }
@@ -95,6 +97,9 @@ impl fmt::Display for TraceError {
                 write!(f, "the stream of thread {thread} does not begin with its beginning")
             }
             TraceError::Twice { name } => write!(f, "two threads of the trace are {name}"),
+            TraceError::Incomplete(reasons) => {
+                write!(f, "the trace is incomplete: {}", reasons.join("; and "))
+            }
             TraceError::TooManyObjects => {
                 write!(f, "the trace has more objects than can be numbered with 32 bits")
             }

@@ -6,7 +6,7 @@
 
 use super::gather::{access, addresses};
 use super::{Stream, Trace, TraceError};
-use allways_epa_format::{Program, Reader, put_number};
+use allways_epa_format::{Program, Reader, put_number, put_text};
 use std::fs;
 use std::path::Path;
 
@@ -34,6 +34,8 @@ impl Trace {
             put_number(&mut bytes, stream.bytes.len() as u64);
             bytes.extend_from_slice(&stream.bytes);
         }
+        put_number(&mut bytes, self.incomplete.len() as u64);
+        self.incomplete.iter().for_each(|reason| put_text(&mut bytes, reason));
         let checksum = hash(&bytes[HEADER..]);
         let length = (bytes.len() - HEADER) as u64;
         bytes[..16].copy_from_slice(MAGIC);
@@ -87,7 +89,13 @@ fn read(body: &[u8]) -> Option<Result<Trace, TraceError>> {
         streams.push(Stream { thread, bytes: reader.take(length)?.to_vec() });
     }
     streams.sort_by_key(|stream| stream.thread);
-    Some(Ok(Trace { program, addresses, streams }))
+    // Traces from before there were reasons have none.
+    let count = if reader.position() == body.len() { 0 } else { reader.number()? };
+    let mut incomplete = Vec::new();
+    for _ in 0..count {
+        incomplete.push(reader.text()?.to_owned());
+    }
+    Some(Ok(Trace { program, addresses, streams, incomplete }))
 }
 
 /// A hash of 64 bits over all bytes: each word is mixed in by a multiplication with an odd number and a rotation, both of

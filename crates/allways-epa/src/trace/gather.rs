@@ -5,7 +5,9 @@
 //! off. Trailing zeros cannot just be dropped, because the last value of the last record can be 0.
 
 use super::{Stream, Trace, TraceError};
-use allways_epa_format::{ADDRESSES_FILE, PROGRAM_FILE, Program, Records, stream_name};
+use allways_epa_format::{
+    ADDRESSES_FILE, INCOMPLETE_FILE, PROGRAM_FILE, Program, RUNNING, Records, stream_name,
+};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -38,7 +40,8 @@ impl Trace {
             streams.push(Stream { thread, bytes });
         }
         streams.sort_by_key(|stream| stream.thread);
-        Ok(Trace { program, addresses, streams })
+        let incomplete = incomplete(directory)?;
+        Ok(Trace { program, addresses, streams, incomplete })
     }
 }
 
@@ -54,6 +57,35 @@ pub(super) fn addresses(bytes: &[u8], program: &Program) -> Result<Vec<u64>, Tra
         return Err(TraceError::Addresses { has, needs });
     }
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+}
+
+/// Whether the process never said that it exits.
+pub(crate) fn is_running(directory: &Path) -> Result<bool, TraceError> {
+    Ok(notes(directory)?.last() == Some(&RUNNING))
+}
+
+/// What the program noted; nothing if there is no such file.
+fn notes(directory: &Path) -> Result<Vec<u8>, TraceError> {
+    let path = directory.join(INCOMPLETE_FILE);
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(|error| access(&path, &error)),
+    }
+}
+
+/// What the program noted to be missing: lines, in a file that is longer than they are. Without such a file nothing is.
+pub(crate) fn incomplete(directory: &Path) -> Result<Vec<String>, TraceError> {
+    let bytes = notes(directory)?;
+    // A process that was killed while it wrote a line leaves a part of it, which says enough.
+    let lines =
+        bytes.split(|byte| matches!(*byte, b'\n' | 0 | RUNNING)).filter(|line| !line.is_empty());
+    let mut reasons: Vec<String> = Vec::new();
+    for line in lines.map(String::from_utf8_lossy) {
+        if !reasons.iter().any(|known| *known == line) {
+            reasons.push(line.into_owned());
+        }
+    }
+    Ok(reasons)
 }
 
 /// The thread whose stream has this name.

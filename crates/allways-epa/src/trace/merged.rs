@@ -132,9 +132,11 @@ mod tests {
             let Some(count) = Event::count(code) else { continue };
             let mut bytes = vec![code as u8];
             bytes.extend(101..101 + count as u8);
-            // The last of these is a yes or no.
-            if let (23 | 24, Some(last)) = (code, bytes.last_mut()) {
-                *last = 1;
+            // Whether something is so is 0 or 1.
+            match code {
+                23 => bytes[3] = 1,
+                24 => bytes[1] = 1,
+                _ => {}
             }
             let program = allways_epa_format::Program::default();
             let Ok(Some(Record::Event(event))) = Records::new(&program, &bytes).next() else {

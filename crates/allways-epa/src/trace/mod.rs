@@ -19,6 +19,7 @@ mod merged;
 mod text;
 
 pub use error::TraceError;
+pub(crate) use gather::{incomplete, is_running};
 pub use merged::Merged;
 pub(crate) use text::{write_number, write_source};
 
@@ -33,7 +34,8 @@ use allways_epa_format::Program;
 /// let begin = Event::Begin { thread: 0, parent: None, child: 0, stamp: 1 };
 /// begin.put(&mut bytes);
 /// let streams = vec![Stream { thread: 0, bytes }];
-/// let trace = Trace { program: Program::default(), addresses: Vec::new(), streams };
+/// let (program, addresses, incomplete) = (Program::default(), Vec::new(), Vec::new());
+/// let trace = Trace { program, addresses, streams, incomplete };
 /// let mut merged = trace.merged();
 /// assert_eq!(merged.next(), Ok(Some((0, 0, Record::Event(begin)))));
 /// assert_eq!(merged.next(), Ok(None));
@@ -46,6 +48,9 @@ pub struct Trace {
     pub addresses: Vec<u64>,
     /// What the threads wrote, sorted by their numbers.
     pub streams: Vec<Stream>,
+    /// What the program could not write, each in a sentence without its full stop. Of a trace in which something is missing nothing can be
+    /// said that has to hold of all runs: see [`Trace::require_complete`].
+    pub incomplete: Vec<String>,
 }
 
 /// What one thread wrote.
@@ -61,6 +66,24 @@ impl Trace {
     /// A number that is the same for traces of the same program, and another one for others.
     pub fn fingerprint(&self) -> u64 {
         fingerprint(&self.program)
+    }
+
+    /// Nothing if the program wrote all that it did; otherwise why not.
+    ///
+    /// ```
+    /// use allways_epa::format::Program;
+    /// use allways_epa::trace::Trace;
+    /// let (program, addresses, streams) = (Program::default(), Vec::new(), Vec::new());
+    /// let incomplete = vec!["the disk was full; make room".to_owned()];
+    /// let trace = Trace { program, addresses, streams, incomplete };
+    /// let error = trace.require_complete().unwrap_err();
+    /// assert_eq!(error.to_string(), "the trace is incomplete: the disk was full; make room");
+    /// ```
+    pub fn require_complete(&self) -> Result<(), TraceError> {
+        match self.incomplete.is_empty() {
+            true => Ok(()),
+            false => Err(TraceError::Incomplete(self.incomplete.clone())),
+        }
     }
 
     /// All records of all threads in one order: by their last stamp, then by thread, then as they are in their stream.

@@ -19,7 +19,8 @@ pub struct Sketch {
 impl Sketch {
     pub fn new() -> Self {
         let program = Program { name: "sketch.c".into(), ..Program::default() };
-        let trace = Trace { program, addresses: Vec::new(), streams: Vec::new() };
+        let trace =
+            Trace { program, addresses: Vec::new(), streams: Vec::new(), incomplete: Vec::new() };
         Sketch { trace, stamp: 0 }
     }
 
