@@ -159,7 +159,7 @@ fn threads_that_an_exit_cuts_off_are_no_deviation() {
 /// A thread that is cut off may have been about to create another.
 #[test]
 fn threads_that_were_not_created_yet_are_no_deviation() {
-    let run = |creates: bool, deviates: bool| {
+    let run_until = |creates: bool, deviates: bool, ends: bool| {
         let mut s = Sketch::new();
         let add = s.site(Opcode::Compute, "add", "f", 4, &[INT, INT, INT]);
         s.begin(0, None, 0);
@@ -174,15 +174,22 @@ fn threads_that_were_not_created_yet_are_no_deviation() {
             }
         }
         s.put(0, add, &[2, 1, 1]);
-        Event::Exit { status: 0 }.put(s.stream(0));
+        if ends {
+            s.end(0);
+        } else {
+            Event::Exit { status: 0 }.put(s.stream(0));
+        }
         s.sanitised()
     };
+    let run = |creates, deviates| run_until(creates, deviates, false);
     for (golden, faulty) in [(true, false), (false, true)] {
         let comparison = compare(&run(golden, false), &run(faulty, false));
         assert!(comparison.is_same, "{:?}", comparison.first);
         assert_eq!(comparison.threads.len(), 4);
         assert!(comparison.spread.nodes.is_empty());
     }
+    // A process that does not exit cuts nobody off.
+    assert!(!compare(&run_until(true, false, true), &run_until(false, false, true)).is_same);
     // If the one that should have created them deviates, that may be why.
     let comparison = compare(&run(true, false), &run(false, true));
     let kinds = comparison.threads.iter().map(|thread| thread.first.as_ref().map(|d| d.kind));

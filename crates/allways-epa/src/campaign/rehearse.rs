@@ -65,3 +65,49 @@ pub fn rehearse(
     let told = rehearsal.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(is_done.into_iter().all(|done| done).then_some(told))
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::Ended;
+    use super::super::tests::{program, streams};
+    use super::*;
+    use allways_epa_format::{ADDRESSES_FILE, PROGRAM_FILE, stream_name};
+    use std::fs;
+
+    /// As many runs as are asked for, each as the golden one; what they took at most is known, and so is what differs.
+    #[test]
+    fn as_many_runs_as_will_be_at_once_are_compared() {
+        let here = std::env::temp_dir().join(format!("allways-rehearse-{}", std::process::id()));
+        let trace = here.join("trace");
+        fs::create_dir_all(&trace).unwrap();
+        fs::write(trace.join(PROGRAM_FILE), program().to_bytes()).unwrap();
+        fs::write(trace.join(ADDRESSES_FILE), 0x5000_u64.to_le_bytes()).unwrap();
+        for (thread, stream) in (0..).zip(streams()) {
+            fs::write(trace.join(stream_name(thread)), stream).unwrap();
+        }
+        let golden = Golden::new(Trace::gather(&trace).unwrap()).unwrap();
+        let rehearsed = |script: &str| {
+            let script =
+                format!("cp \"$0\"/trace/* \"$ALLWAYS_TRACE\"; echo x >> \"$0\"/runs; {script}");
+            let arguments = vec!["-c".into(), script.into(), here.clone().into_os_string()];
+            let target = Target { executable: "/bin/sh".into(), arguments };
+            let stop = AtomicBool::new(false);
+            let limits = Limits::GOLDEN;
+            let alone = run(&target, None, &limits, &stop).unwrap().unwrap();
+            fs::write(here.join("runs"), "").unwrap();
+            rehearse(&target, &golden, alone.seen, &limits, 3, &stop).unwrap().unwrap()
+        };
+        let same = rehearsed("sleep 0.1; echo 3");
+        assert_eq!((same.seen, &same.difference), (None, &None));
+        assert!(same.used.time >= std::time::Duration::from_millis(50), "{same:?}");
+        assert!(same.used.bytes > 0 && same.used.memory > 0, "{same:?}");
+        assert_eq!(fs::read_to_string(here.join("runs")).unwrap().lines().count(), 3);
+        // Each prints its own number, or ends with another status, or has another trace.
+        assert!(rehearsed("echo $$").seen.is_some());
+        let ended = rehearsed("[ -e \"$0\"/again ] && exit 4; touch \"$0\"/again").seen.unwrap();
+        assert_eq!(ended.ended, Ended::Exited(4));
+        let other = rehearsed("rm \"$ALLWAYS_TRACE\"/thread-2");
+        assert_eq!(other.difference.unwrap().threads, ["T_0_1"]);
+        fs::remove_dir_all(&here).unwrap();
+    }
+}

@@ -21,7 +21,7 @@ pub use spread::{Edge, Node, NodeKind, Relation, Spread};
 use crate::sanitise::Sanitised;
 use rustc_hash::FxHashMap;
 use spread::Builder;
-use walk::Walk;
+use walk::{Walk, is_cut_off};
 
 /// What differs between two traces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,14 +98,19 @@ pub fn compare(golden: &Sanitised, faulty: &Sanitised) -> Comparison {
     let mut threads = Vec::new();
     // One that created a thread in one run only, and does not deviate, was cut off in the other before it came to that. Who creates comes
     // before whom it creates.
-    let is_fine = |threads: &[ThreadComparison], place: u32| {
-        threads.get(place as usize).is_some_and(|thread| thread.first.is_none())
-    };
+    let is_fine =
+        |threads: &[ThreadComparison], place: u32, run: &Sanitised, there: Option<u32>| {
+            threads.get(place as usize).is_some_and(|thread| thread.first.is_none())
+                && there.is_none_or(|there| is_cut_off(run, there))
+        };
     for (place, &other) in (0_u32..).zip(&in_faulty) {
         let thread = &golden.threads[place as usize];
         threads.push(match other {
             Some(other) => walk.both(place, other),
-            None if thread.parent.is_some_and(|parent| is_fine(&threads, parent)) => {
+            None if thread.parent.is_some_and(|parent| {
+                is_fine(&threads, parent, faulty, in_faulty[parent as usize])
+            }) =>
+            {
                 Walk::excused(thread, true)
             }
             None => walk.only_golden(place),
@@ -121,7 +126,8 @@ pub fn compare(golden: &Sanitised, faulty: &Sanitised) -> Comparison {
         let parent =
             thread.parent.and_then(|parent| listed.get(parent as usize).copied().flatten());
         listed[place as usize] = u32::try_from(threads.len()).ok();
-        threads.push(match parent.is_some_and(|parent| is_fine(&threads, parent)) {
+        let in_golden = thread.parent.and_then(|parent| in_golden[parent as usize]);
+        threads.push(match parent.is_some_and(|at| is_fine(&threads, at, golden, in_golden)) {
             true => Walk::excused(thread, false),
             false => walk.only_faulty(place),
         });

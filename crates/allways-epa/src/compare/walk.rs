@@ -233,7 +233,7 @@ impl Walk<'_> {
 }
 
 /// Whether a thread was cut off because the process exited by itself.
-fn is_cut_off(trace: &Sanitised, place: u32) -> bool {
+pub(super) fn is_cut_off(trace: &Sanitised, place: u32) -> bool {
     let is_running = trace.threads.get(place as usize).is_some_and(|thread| !thread.ended);
     is_running && trace.exit.is_some_and(|(thread, _)| thread != place)
 }
