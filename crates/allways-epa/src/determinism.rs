@@ -261,7 +261,7 @@ impl fmt::Display for Hit {
 ///     Record::Instruction { site, values: &[] }.put(&mut bytes);
 /// }
 /// let streams = vec![Stream { thread: 0, bytes }];
-/// let trace = Trace { program, addresses: Vec::new(), streams };
+/// let trace = Trace { program, addresses: Vec::new(), streams, incomplete: Vec::new() };
 /// let hits = hits(&trace, &[], &["time".to_owned()])?;
 /// assert_eq!(hits.len(), 1);
 /// assert_eq!(hits[0].to_string(), "`rand` is random: called 2 times by `main` (main.c:7)");

@@ -69,7 +69,12 @@ pub fn steps(trace: &Trace) -> Result<Vec<Step>, TraceError> {
 /// use allways_epa::format::Program;
 /// use allways_epa::sanitise::accesses_of;
 /// use allways_epa::trace::Trace;
-/// let trace = Trace { program: Program::default(), addresses: Vec::new(), streams: Vec::new() };
+/// let trace = Trace {
+///     program: Program::default(),
+///     addresses: Vec::new(),
+///     streams: Vec::new(),
+///     incomplete: Vec::new(),
+/// };
 /// let found = accesses_of(&trace, &["harmless".to_owned()])?;
 /// assert!(found.steps.is_empty() && found.guessed.is_empty());
 /// # Ok::<(), allways_epa::trace::TraceError>(())
