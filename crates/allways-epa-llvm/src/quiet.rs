@@ -5,9 +5,10 @@
 //! those that the exception has left did not.
 
 use crate::hooks::Caller;
-use crate::instruction::{FunctionPass, operands};
+use crate::instruction::{About, FunctionPass, operands};
 use crate::names::readable;
 use crate::standard::{self, Call, Kind, Rule, Standard};
+use allways_epa_format::Opcode;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::BuilderError;
 use inkwell::intrinsics::Intrinsic;
@@ -95,6 +96,12 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
             Kind::Neutral | Kind::Program => return Ok(false),
         }
         let all = instructions(function);
+        // By this site, which has no records, the table knows the function as one that is compiled into the program: so nobody has to guess
+        // what it does to memory. That is said by events.
+        if let Some(first) = all.first() {
+            let name = format!("call-{}", self.name);
+            self.site(*first, About::new(Opcode::Enter, &name), Vec::new());
+        }
         for alloca in all.iter().filter(|instruction| instruction.get_opcode() == Code::Alloca) {
             self.zero(*alloca)?;
         }
