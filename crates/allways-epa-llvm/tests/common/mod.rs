@@ -135,6 +135,11 @@ impl Trace {
             let rest = &bytes[end..];
             assert!(rest.iter().skip(MAX_RECORD).all(|byte| *byte == 0));
             assert!(rest.first().is_none_or(|byte| *byte == 0));
+            // The process may exit before a thread has written anything.
+            if stream.is_empty() {
+                names.push(String::new());
+                continue;
+            }
             let Some(Record::Event(Event::Begin { thread, parent, child, .. })) = stream.first()
             else {
                 panic!("thread {number} does not begin");
