@@ -160,6 +160,7 @@ fn leave_thread() {
         }
         // No handler runs any more in a thread whose stream is closed.
         let blocked = signals::block();
+        thread.standard.quiet.set(false);
         thread::event(|stamp| Event::End { stamp });
         thread.alive.set(false);
         match PRESENT.fetch_sub(1, Ordering::Relaxed) {

@@ -6,7 +6,7 @@
 
 use crate::signals::Signals;
 use crate::thread::{Thread, event, with};
-use crate::{begin, fault, real, scope, signals};
+use crate::{begin, fault, real, scope, signals, standard};
 use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -191,12 +191,14 @@ unsafe extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     event(|stamp| Event::Handle { stamp, handle });
     signals::restore_inherited(&blocked);
     // SAFETY: this is what the program asked for. Those who join a thread of C11 take its result for a number.
-    unsafe {
+    let result = unsafe {
         match work {
             Work::Posix(routine) => routine(argument),
             Work::C11(routine) => std::ptr::without_provenance_mut(routine(argument) as usize),
         }
-    }
+    };
+    with(standard::returned);
+    result
 }
 
 fn join(handle: Handle, wait: impl FnOnce() -> c_int) -> c_int {

@@ -11,7 +11,7 @@ use crate::thread::{Thread, event, stamp, with};
 use allways_epa_format::Event;
 use std::cell::Cell;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What a thread knows of the standard library's functions that it is in.
 pub struct State {
@@ -108,9 +108,23 @@ pub extern "C" fn __allways_state() -> u64 {
     state(|state| state.quiet.get().into())
 }
 
+/// Whether the program is one of Rust: others do not become loud.
+static IS_RUST: AtomicBool = AtomicBool::new(false);
+
+/// The routine of a thread has returned. What Rust's library does then, such as to give back what it has for each thread, depends on whether
+/// somebody else has that, too; functions of the program that are performed then, to drop what is local to the thread, make it loud.
+pub fn returned(thread: &Thread) {
+    if IS_RUST.load(Ordering::Relaxed) {
+        thread.standard.quiet.set(true);
+    }
+}
+
 /// The thread becomes quiet (1) or loud (0): gives back what it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn __allways_become(quiet: u64) -> u64 {
+    if !IS_RUST.load(Ordering::Relaxed) {
+        IS_RUST.store(true, Ordering::Relaxed);
+    }
     state(|state| state.quiet.replace(quiet != 0).into())
 }
 
