@@ -514,6 +514,22 @@ fn functions_that_nobody_knows_are_listed() {
 }
 
 #[test]
+fn threads_that_did_not_end_are_told() {
+    let here = fake("unended");
+    let check = ["epa", "check", "golden.trace"];
+    for golden in ["golden-0", "golden-1"] {
+        traced(&here.join(golden), 0x5000, 8, 3, 1, End::CutOff);
+    }
+    assert_eq!(allways(&here, &["epa", "record", "sum"]).0, 0);
+    let (code, text, _) = allways(&here, &check);
+    let told = "1 thread had not ended when the process exited";
+    assert_eq!((code, text.contains(told)), (0, true), "{text}");
+    let (_, text, _) = allways(&here, &[&check[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["cut_off"][0], "T_0", "{text}");
+}
+
+#[test]
 fn two_runs_without_a_fault_must_be_the_same() {
     let here = fake("differ");
     // Each run is another one.

@@ -289,9 +289,18 @@ pub fn hits(trace: &Trace, more: &[String], fine: &[String]) -> Result<Vec<Hit>,
         if is_named(fine, callee) {
             return None;
         }
-        let chance = chance(callee).or(is_named(more, callee).then_some(Chance::Named))?;
+        let named = is_named(more, callee).then_some(Chance::Named);
+        let chance = chance(callee).or(named)?;
         let site = &trace.program.sites[number as usize];
-        Some(Hit {
+        // How large stacks are to be, which Rust's library reads from the environment before it creates its first thread.
+        if chance == Chance::Outside && site.function.starts_with("std::thread::") {
+            return named.map(|_| (number, callee, Chance::Named, count));
+        }
+        Some((number, callee, chance, count))
+    });
+    let hits = hits.map(|(number, callee, chance, count)| {
+        let site = &trace.program.sites[number as usize];
+        Hit {
             site: number,
             callee: callee.to_owned(),
             chance,
@@ -299,7 +308,7 @@ pub fn hits(trace: &Trace, more: &[String], fine: &[String]) -> Result<Vec<Hit>,
             file: site.file.clone(),
             line: site.line,
             count,
-        })
+        }
     });
     let mut hits: Vec<Hit> = hits.collect();
     hits.sort_by(|a, b| (a.chance, a.site, &a.callee).cmp(&(b.chance, b.site, &b.callee)));

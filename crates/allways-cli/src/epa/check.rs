@@ -25,6 +25,7 @@ struct Json {
     assumed: Vec<String>,
     /// Functions of which nobody knows what they do to memory, and where they are called.
     unknown: Vec<UnknownJson>,
+    cut_off: Vec<String>,
     /// Two accesses that can come in the other order.
     first: Option<StepJson>,
     second: Option<StepJson>,
@@ -94,8 +95,8 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
         out.push_str("\ntaken for granted, that what is read is the same in every run:\n");
         judged.assumed.iter().for_each(|call| out.push_str(&format!("  {call}\n")));
     }
-    if let Some(unknown) = judged.unknown() {
-        out.push_str(&format!("\n{unknown}\n"));
+    for sentence in [judged.unknown(), judged.unended()].into_iter().flatten() {
+        out.push_str(&format!("\n{sentence}\n"));
     }
     if let Reversibility::Possible(witness) = &judged.reversibility {
         out.push_str("\nnothing orders these two accesses to the same memory:\n");
@@ -166,6 +167,7 @@ fn json(
         reasons: judged.reasons(trace),
         assumed: judged.assumed.clone(),
         unknown: unknown.collect(),
+        cut_off: judged.cut_off.clone(),
         first,
         second,
         order,

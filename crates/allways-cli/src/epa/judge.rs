@@ -32,6 +32,8 @@ pub(super) struct Judged {
     pub assumed: Vec<String>,
     /// Calls of functions of which nobody knows what they do to memory.
     pub guessed: Vec<Guessed>,
+    /// Threads that had not ended when the process exited.
+    pub cut_off: Vec<String>,
     pub names: Vec<String>,
 }
 
@@ -66,6 +68,20 @@ impl Judged {
         let shown = shown.join(", ");
         let more = if names.len() > SHOWN { ", …" } else { "" };
         Some(format!("{what}: {shown}{more}"))
+    }
+
+    /// Which threads did not come to their end, in a sentence; nothing if all did.
+    pub fn unended(&self) -> Option<String> {
+        if self.cut_off.is_empty() {
+            return None;
+        }
+        let shown = self.cut_off.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        let more = if self.cut_off.len() > SHOWN { ", …" } else { "" };
+        Some(format!(
+            "{} had not ended when the process exited, so how far each gets may depend on who is faster, \
+             and what it would have done is not checked: {shown}{more}",
+            count(self.cut_off.len(), "thread")
+        ))
     }
 
     /// The thread of a step, by its name.
@@ -151,15 +167,18 @@ pub(super) fn judge(
     let options =
         Options { solver: solver(args), stop: vec![Arc::clone(stop)], ..Options::default() };
     let reversibility = check(&steps, &options)?;
-    let names = Sanitised::new(trace).map_err(told)?.threads;
-    let names = names.into_iter().map(|thread| thread.name).collect();
+    let Sanitised { threads, exit, .. } = Sanitised::new(trace).map_err(told)?;
+    let exits = |at: usize| exit.is_some_and(|(thread, _)| thread as usize == at);
+    let cut_off = threads.iter().enumerate().filter(|(at, thread)| !thread.ended && !exits(*at));
+    let cut_off = cut_off.map(|(_, thread)| thread.name.clone()).collect();
+    let names = threads.into_iter().map(|thread| thread.name).collect();
     // What is read from outside is an input, as arguments are, unless somebody says that it is none.
     let is_assumed = |hit: &Hit| hit.chance == Chance::Outside && !args.deny.contains(&hit.callee);
     let hits = hits(trace, &args.deny, &args.allow).map_err(|error| error.to_string())?;
     let (assumed, unforeseen): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_assumed);
     let [assumed, unforeseen] =
         [assumed, unforeseen].map(|hits| hits.iter().map(ToString::to_string).collect());
-    Ok(Judged { steps, reversibility, unforeseen, assumed, guessed, names })
+    Ok(Judged { steps, reversibility, unforeseen, assumed, guessed, cut_off, names })
 }
 
 fn solver(args: &JudgeArgs) -> Solver {

@@ -90,18 +90,23 @@ const TOUCH_WHAT_THEY_ARE_GIVEN: [&str; 16] = [
     "std::operator<<",
 ];
 
-/// What a function with this name may do to what its arguments of these kinds point to.
-pub(super) fn guess(name: &str, kinds: &[ValueKind], has_result: bool) -> Guess {
+/// Whether a function touches nothing that another could touch at the same time, by its name.
+pub(super) fn is_harmless(name: &str) -> bool {
     // Methods of Rust are `<Type>::method`.
     let path = name.trim_start_matches(['<', '&']);
-    let is_harmless = HARMLESS.iter().any(|known| path.starts_with(known))
+    HARMLESS.iter().any(|known| path.starts_with(known))
         || name.contains("::__rust_")
         || name.starts_with("std::__throw_")
-        || name == "std::terminate()";
-    if is_harmless {
+        || name == "std::terminate()"
+}
+
+/// What a function with this name may do to what its arguments of these kinds point to.
+pub(super) fn guess(name: &str, kinds: &[ValueKind], has_result: bool) -> Guess {
+    if is_harmless(name) {
         return Guess { effects: Vec::new(), is_known: true };
     }
     let reads = read_only(name, kinds, has_result);
+    let path = name.trim_start_matches(['<', '&']);
     let own = CLASSES.iter().find(|(class, _)| path.starts_with(class));
     let effects = kinds.iter().zip(&reads).enumerate().filter_map(|(at, (kind, is_read_only))| {
         let size = match own {
