@@ -46,6 +46,17 @@ const NOT_COMPUTED: [&str; 6] = [
     "llvm.type",
 ];
 
+/// What LLVM knows itself, and of which nobody can foresee the result: logged as calls, so that the analysis finds them.
+const UNFORESEEABLE: [&str; 7] = [
+    "llvm.readcyclecounter",
+    "llvm.readsteadycounter",
+    "llvm.x86.rdtsc",
+    "llvm.x86.rdpmc",
+    "llvm.x86.rdpid",
+    "llvm.x86.rdrand",
+    "llvm.x86.rdseed",
+];
+
 impl Callee {
     /// What assembly is called.
     pub const ASSEMBLY: &str = "asm";
@@ -75,6 +86,9 @@ impl Callee {
         }
         if symbol.starts_with("llvm.memset") {
             return Callee::Set;
+        }
+        if UNFORESEEABLE.iter().any(|name| symbol.starts_with(name)) {
+            return Callee::Function { name: symbol.into_owned(), assembly: false };
         }
         if crate::unseen::may_access(&symbol, instruction) {
             return Callee::Access(symbol.into_owned());
@@ -115,7 +129,9 @@ impl<'ctx> FunctionPass<'_, 'ctx> {
         let name = format!("call-{callee}");
         let standard = self.standard.and_then(|_| standard::call(callee));
         // Which thread is the last at a barrier depends on the schedule, and few ask.
-        let result = result(instruction).filter(|_| standard != Some(Call::BarrierWait));
+        let is_asked = callee != "pthread_barrier_wait" || instruction.get_first_use().is_some();
+        let result =
+            result(instruction).filter(|_| is_asked && standard != Some(Call::BarrierWait));
         let arguments = arguments_of(instruction);
         let about = About {
             callee,

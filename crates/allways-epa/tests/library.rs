@@ -63,11 +63,11 @@ fn sizes_are_those_of_arguments_results_and_texts() {
     assert_eq!(found, ["write first+0 20"]);
     let found =
         accessed("qsort", false, &[POINTER, WORD, WORD, POINTER], &[0x10004, 5, 4, 0x99999]);
-    assert_eq!(found, ["read first+4 20", "write first+4 20"]);
+    assert_eq!(found, ["write first+4 20"]);
     // Of ten elements of four bytes three were read, from a stream that is in no object.
     let kinds = [WORD, POINTER, WORD, WORD, POINTER];
     let found = accessed("fread", true, &kinds, &[3, 0x10000, 4, 10, 0x77770]);
-    assert_eq!(found, ["write first+0 12", "read other+0 8", "write other+0 8"]);
+    assert_eq!(found, ["write first+0 12", "write other+0 8"]);
     // Cut off after eight bytes; and nothing at all, as it failed.
     let kinds = [INT, POINTER, WORD, POINTER, WORD];
     let found = accessed("snprintf", true, &kinds, &[50, 0x10000, 8, 0x30000, 3]);
@@ -85,6 +85,7 @@ fn sizes_are_those_of_arguments_results_and_texts() {
     assert_eq!(found, ["read first+0 2"]);
 }
 
+/// What is read and written is one step, which nothing can come in the middle of.
 #[test]
 fn two_threads_that_print_to_one_stream_touch_the_same() {
     for (callee, kinds, values) in [
@@ -93,7 +94,7 @@ fn two_threads_that_print_to_one_stream_touch_the_same() {
         ("fputc", &[INT, INT, POINTER][..], &[1, 65, 0x77770][..]),
     ] {
         let found = accessed(callee, true, kinds, values);
-        assert_eq!(found[..2], ["read other+0 8", "write other+0 8"], "{callee}");
+        assert_eq!(found[0], "write other+0 8", "{callee}");
     }
     // Of another descriptor it is another place.
     let mut s = sketch();
@@ -119,15 +120,7 @@ fn a_function_that_nobody_knows_reads_and_writes_all_that_it_is_given() {
     s.put(0, site, &[0x10020, 0x20000, 0x30000, 0x55555, 0]);
     assert_eq!(
         accesses(&s),
-        [
-            "read first+32 68",
-            "write first+32 68",
-            "read text+0 100",
-            "read other+5 3",
-            "read other+0 5",
-            "write other+5 3",
-            "write other+0 5",
-        ]
+        ["write first+32 68", "read text+0 100", "write other+5 3", "write other+0 5",]
     );
     let Accesses { steps, guessed } = accesses_of(&s.trace, &["mystery".to_owned()]).unwrap();
     assert!(guessed.is_empty() && steps.iter().all(|step| step.site.is_none()));

@@ -572,3 +572,32 @@ fn other_solvers_agree() {
         }
     }
 }
+
+/// A section that cannot be whole before another, since what it waits for is in that one, need not be whole at all: so this must be held
+/// against it only together with why it has to be whole.
+#[test]
+fn a_cycle_counts_only_if_it_is_needed() {
+    let send = |channel| Event::Send { stamp: 0, channel };
+    let receive = |channel| Event::Receive { stamp: 0, channel };
+    let mut trace = Trace::default();
+    trace.begin(0);
+    (1..5).for_each(|thread| trace.create(0, thread));
+    // What thread 1 waits for while it has the lock.
+    trace.lock(2, L);
+    trace.event(2, send(0x503));
+    let first = trace.write(2, 0);
+    trace.unlock(2, L);
+    trace.lock(1, L);
+    trace.event(1, send(0x501));
+    trace.event(1, receive(0x503));
+    trace.unlock(1, L);
+    trace.lock(3, L);
+    trace.event(3, send(0x502));
+    trace.unlock(3, L);
+    // Threads 1 and 3 have both had the lock. That thread 1 was first makes thread 2 be before it; but thread 3 may be first.
+    trace.event(4, receive(0x501));
+    trace.event(4, receive(0x502));
+    let second = trace.read(4, 0);
+    let witness = possible(&trace.steps);
+    assert_eq!((witness.first, witness.second), (first, second));
+}

@@ -99,7 +99,12 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
         out.push_str(&format!("\n{sentence}\n"));
     }
     if let Reversibility::Possible(witness) = &judged.reversibility {
-        out.push_str("\nnothing orders these two accesses to the same memory:\n");
+        let what = judged.touched(trace, witness).map(|name| format!("`{name}`"));
+        let what = what.unwrap_or_else(|| "the same memory".to_owned());
+        out.push_str(&match judged.is_locked(witness) {
+            true => format!("\nthese two accesses to {what} are made with the same lock, but either may have it first:\n"),
+            false => format!("\nnothing orders these two accesses to {what}:\n"),
+        });
         for at in [witness.first, witness.second] {
             out.push_str(&format!("  {}\n", judged.step(trace, at)));
         }
@@ -116,8 +121,16 @@ fn told(args: &CheckTraceArgs, trace: &Trace, judged: &Judged, seconds: f64) -> 
     }
     rows.push(vec!["elapsed".to_owned(), format!("{seconds:.3} s")]);
     out.push_str(&format!("\n{}", columns(2, &rows)));
+    let mut advice = Vec::new();
     if !judged.unforeseen.is_empty() {
-        let advice = [("--allow NAME", "if what a function does is always the same here")];
+        advice.push(("--allow NAME", "if what a function does is always the same here"));
+    }
+    if matches!(judged.reversibility, Reversibility::Possible(_)) {
+        let order = "in the program: let each thread have results of its own, and put them together when all are joined";
+        advice.push(("an order", order));
+        advice.push(("--unchecked", "of `inject`, if deviations that come by chance do no harm"));
+    }
+    if !advice.is_empty() {
         out.push_str(&format!("\n{}", next(&advice)));
     }
     out

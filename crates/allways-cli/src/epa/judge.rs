@@ -8,6 +8,7 @@ use crate::text::count;
 use allways_bmc::Embedded;
 use allways_epa::campaign::place;
 use allways_epa::determinism::{Chance, Hit, hits};
+use allways_epa::format::{Event, Opcode};
 use allways_epa::reverse::{Options, Reversibility, Solver, Witness, check};
 use allways_epa::sanitise::{Accesses, Guessed, Sanitised, accesses_of};
 use allways_epa::step::{Action, Step};
@@ -47,7 +48,12 @@ impl Judged {
         let mut reasons = self.unforeseen.clone();
         if let Reversibility::Possible(witness) = &self.reversibility {
             let [first, second] = [witness.first, witness.second].map(|at| self.step(trace, at));
-            reasons.push(format!("nothing orders these two: {first}, and {second}"));
+            reasons.push(match self.is_locked(witness) {
+                true => format!(
+                    "these two are made with the same lock, but either may have it first: {first}, and {second}"
+                ),
+                false => format!("nothing orders these two: {first}, and {second}"),
+            });
         }
         reasons
     }
@@ -68,6 +74,43 @@ impl Judged {
         let shown = shown.join(", ");
         let more = if names.len() > SHOWN { ", …" } else { "" };
         Some(format!("{what}: {shown}{more}"))
+    }
+
+    /// The global that both accesses touch, by its name; nothing if it is no global.
+    pub fn touched<'t>(&self, trace: &'t Trace, witness: &Witness) -> Option<&'t str> {
+        // Globals are the first objects of a trace.
+        let (Action::Read(place) | Action::Write(place)) = self.steps.get(witness.first)?.action
+        else {
+            return None;
+        };
+        trace.program.globals.get(place.object as usize).map(|global| global.name.as_str())
+    }
+
+    /// Whether both accesses are made with the same lock, which does not say who has it first.
+    pub fn is_locked(&self, witness: &Witness) -> bool {
+        let held = |at: usize| {
+            let mut held = Vec::new();
+            let thread = self.steps.get(at).map(|step| step.thread);
+            for step in self.steps.iter().take(at).filter(|step| Some(step.thread) == thread) {
+                match step.action {
+                    Action::Event(
+                        Event::Lock { address, .. } | Event::LockShared { address, .. },
+                    ) => {
+                        held.push(address);
+                    }
+                    Action::Event(Event::Unlock { address, .. }) => {
+                        let place = held.iter().rposition(|lock| *lock == address);
+                        place.map(|place| held.remove(place));
+                    }
+                    Action::Event(Event::WaitBegin { lock, .. }) => held.retain(|l| *l != lock),
+                    Action::Event(Event::WaitEnd { lock, .. }) => held.push(lock),
+                    _ => {}
+                }
+            }
+            held
+        };
+        let second = held(witness.second);
+        held(witness.first).iter().any(|lock| second.contains(lock))
     }
 
     /// Which threads did not come to their end, in a sentence; nothing if all did.
@@ -95,7 +138,10 @@ impl Judged {
         let Some(step) = self.steps.get(at) else { return format!("step {at}") };
         let thread = self.thread(step);
         let at = step.site.map(|site| format!(" at {}", place(&trace.program, site)));
-        let at = at.unwrap_or_default();
+        let by = step.site.and_then(|site| trace.program.sites.get(site as usize));
+        let by = by.filter(|site| site.opcode == Opcode::Call && !site.callee.is_empty());
+        let by = by.map(|site| format!(" by `{}`", shortened(&site.callee))).unwrap_or_default();
+        let at = format!("{by}{}", at.unwrap_or_default());
         match step.action {
             Action::Read(_) => format!("{thread} reads{at}"),
             Action::Write(_) if step.site.is_none() => format!("{thread} gives it back"),

@@ -35,9 +35,9 @@ strerror strsignal: resultw=rest
 strerror_r __xpg_strerror_r: 1w=$2
 wcslen wcscmp wcschr wcsstr: 0r=rest 1r=rest
 wcscpy wcscat wcsncpy wmemcpy wmemmove: 0u=rest 1r=rest
-mbstowcs wcstombs: 0w=rest 1r=rest
-mbtowc: 0w=4 1r=$2|8
-wctomb: 0w=8
+mbstowcs wcstombs: 0w=rest 1r=rest @locale()r=8
+mbtowc: 0w=4 1r=$2|8 @locale()r=8
+wctomb: 0w=8 @locale()r=8
 strtol strtoul strtoll strtoull strtod strtof strtold strtoimax strtoumax: 0r=text0 1w=8
 printf vprintf: outu=8 0r=text0 1+r=rest
 __printf_chk __vprintf_chk: outu=8 1r=text1 2+r=rest
@@ -76,7 +76,8 @@ flockfile funlockfile ftrylockfile fileno fileno_unlocked:
 fopen fopen64 freopen popen: 0r=text0 1r=text1 2u=8
 fdopen: 1r=text1
 tmpfile tmpfile64:
-remove unlink rmdir chdir mkdir chmod open open64 creat access opendir: 0r=text0
+remove unlink rmdir chdir mkdir chmod access opendir: 0r=text0
+open open64 creat: 0r=text0 @descriptors()u=8
 rename link symlink: 0r=text0 1r=text1
 readdir readdir64: 0u=8 resultw=280
 closedir rewinddir: 0u=8
@@ -91,11 +92,12 @@ send: @descriptor(0)u=8 1r=$2
 recv: @descriptor(0)u=8 1w=result
 readv: @descriptor(0)u=8 1r=rest
 writev: @descriptor(0)u=8 1r=rest
-pipe pipe2: 0w=8
+pipe pipe2: 0w=8 @descriptors()u=8
+close dup dup2: @descriptors()u=8
 getcwd: 0w=$1
 readlink: 0r=text0 1w=result
 gethostname: 0w=$1
-isatty close dup dup2 fsync fdatasync ftruncate fcntl usleep sleep alarm pause:
+isatty fsync fdatasync ftruncate fcntl usleep sleep alarm pause:
 mmap mmap64 munmap mprotect madvise sysconf getpagesize getpid getppid gettid getuid geteuid getgid getegid:
 qsort: 0u=$1*$2
 qsort_r: 0u=$1*$2 4r=rest
@@ -160,7 +162,11 @@ pthread_join: 1w=8
 pthread_tryjoin_np pthread_timedjoin_np: 1w=8
 pthread_attr_init pthread_attr_destroy pthread_attr_setdetachstate pthread_attr_setstacksize: 0w=56
 pthread_attr_getdetachstate pthread_attr_getstacksize: 0r=56 1w=8
-pthread_key_create: 0w=4
+pthread_key_create: 0w=4 @key()u=8
+pthread_key_delete: @key()u=8
+__cxa_guard_acquire: 0u=8
+__cxa_guard_release __cxa_guard_abort: 0w=8
+hsearch hcreate hdestroy: @hsearch()u=8
 sem_getvalue: 1w=4
 __atomic_load: 1r=$0 2w=$0
 __atomic_store: 1w=$0 2r=$0

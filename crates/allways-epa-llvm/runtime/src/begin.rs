@@ -78,6 +78,10 @@ pub unsafe extern "C" fn __allways_begin(
     };
     real::find_all();
     notes::claim();
+    // What unwinds stacks is loaded when somebody needs it first, which allocates: so it is loaded now, and not by whichever thread
+    // is the first that ends by `pthread_exit`.
+    // SAFETY: there is room for one address.
+    unsafe { libc::backtrace([std::ptr::null_mut(); 1].as_mut_ptr(), 1) };
     let mut key = 0;
     // SAFETY: the function stays where it is.
     if unsafe { libc::pthread_key_create(&mut key, Some(round)) } != 0 {

@@ -8,7 +8,6 @@ use allways_epa_format::Event;
 use std::ffi::{c_int, c_void};
 
 unsafe extern "C" {
-    fn __libc_malloc(bytes: usize) -> *mut c_void;
     fn __libc_calloc(count: usize, bytes: usize) -> *mut c_void;
     fn __libc_realloc(old: *mut c_void, bytes: usize) -> *mut c_void;
     fn __libc_memalign(alignment: usize, bytes: usize) -> *mut c_void;
@@ -39,8 +38,9 @@ fn freed(memory: *mut c_void) {
 /// Takes the place of `malloc`.
 #[unsafe(no_mangle)]
 pub extern "C" fn malloc(bytes: usize) -> *mut c_void {
+    // What is not yet written would be what happened to be there, and differ each time, as on the stack.
     // SAFETY: any size may be asked for.
-    allocated(unsafe { __libc_malloc(bytes) }, bytes)
+    allocated(unsafe { __libc_calloc(1, bytes) }, bytes)
 }
 
 /// Takes the place of `calloc`.

@@ -52,6 +52,8 @@ pub(crate) struct Memory {
     /// All objects that ever were.
     pub(crate) objects: Vec<Object>,
     here: BTreeMap<u64, Entry>,
+    /// Variables of functions that were left since somebody asked, if anybody does.
+    pub(crate) left: Option<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +65,7 @@ struct Entry {
 impl Memory {
     /// The globals of a program.
     pub(crate) fn new(program: &Program, addresses: &[u64]) -> Result<Self, TraceError> {
-        let mut memory = Memory { objects: Vec::new(), here: BTreeMap::new() };
+        let mut memory = Memory { objects: Vec::new(), here: BTreeMap::new(), left: None };
         for (index, (global, &base)) in program.globals.iter().zip(addresses).enumerate() {
             let index = number(index)?;
             let kind = ObjectKind::Global;
@@ -137,6 +139,7 @@ impl Memory {
 
     /// A variable of a function that is left: its addresses are not known any more.
     pub(crate) fn leave(&mut self, object: u32, now: u64) {
+        self.left.iter_mut().for_each(|left| left.push(object));
         self.finish(object, now);
         let base = self.objects[object as usize].base;
         if self.here.get(&base).is_some_and(|entry| entry.object == object) {

@@ -23,6 +23,7 @@ use crate::step::{Action, Place, Step};
 use crate::trace::{Trace, TraceError};
 use allways_epa_format::{Event, Opcode, Program, Record, Site};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// No access has more bytes than this.
 const LARGEST: u64 = 1 << 32;
@@ -89,13 +90,16 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
         parts: FxHashMap::default(),
         last: vec![None; trace.streams.len()],
         unplaced: vec![Vec::new(); trace.streams.len()],
+        dead: BTreeMap::new(),
         steps: Vec::new(),
     };
+    pass.tracker.memory.left = Some(Vec::new());
     let mut merged = trace.merged();
     let mut now = 0;
     while let Some((place, number, record)) = merged.next()? {
         let thread = place as u32;
         pass.tracker.before(thread, record, now)?;
+        pass.leave(thread, number, record);
         match record {
             Record::Event(
                 Event::Handle { .. } | Event::Injected | Event::Exit { .. } | Event::Library { .. },
@@ -123,6 +127,10 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
                 pass.performed(thread, site);
                 for &(place, is_write) in accesses(known.opcode) {
                     let Some(&address) = values.get(place) else { continue };
+                    // Nothing comes between the two parts of an update; and whoever writes depends on all that who reads does.
+                    if known.opcode == Opcode::AtomicUpdate && !is_write {
+                        continue;
+                    }
                     let step = Template { thread, record: number, site, is_write };
                     pass.access(step, address, bytes(known, values))?;
                 }
@@ -135,6 +143,7 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
             }
         }
         pass.tracker.after(thread, record, now);
+        pass.leave(thread, number, record);
         now += 1;
     }
     let Pass { tracker, shared, mut steps, .. } = pass;
@@ -184,10 +193,29 @@ struct Pass<'a> {
     last: Vec<Option<u32>>,
     /// Steps of each thread that get the site of the call that they belong to, when it has returned.
     unplaced: Vec<Vec<usize>>,
+    /// Variables of functions that were left, by their addresses.
+    dead: BTreeMap<u64, u32>,
     steps: Vec<Step>,
 }
 
 impl Pass<'_> {
+    /// A function that is left gives back what it has on the stack, which is a write to it, as of memory that is freed: another
+    /// thread that uses it may come too late.
+    fn leave(&mut self, thread: u32, record: u64, by: Record<'_>) {
+        let memory = &mut self.tracker.memory;
+        let Some(left) = &mut memory.left else { return };
+        for object in left.drain(..) {
+            let site = match by {
+                Record::Instruction { site, .. } => Some(site),
+                Record::Event(_) => None,
+            };
+            let super::Object { base, bytes, .. } = memory.objects[object as usize];
+            let action = Action::Write(Place { object, offset: 0, bytes });
+            self.steps.push(Step { thread, record, site, action });
+            self.dead.insert(base, object);
+        }
+    }
+
     /// The accesses of an event that is about a channel or an owner.
     fn standard(&mut self, thread: u32, record: u64, event: Event) -> Result<(), TraceError> {
         let (address, accesses): (u64, &[(Part, bool)]) = match event {
@@ -293,11 +321,10 @@ impl Pass<'_> {
                 None => UNKNOWN_BYTES,
             },
         };
-        if touch.reads {
-            self.access(Template { is_write: false, ..step }, address, bytes)?;
-        }
-        if touch.writes && !is_constant(program, &self.tracker, address) {
-            self.access(Template { is_write: true, ..step }, address, bytes)?;
+        // A write is enough where both are done: it depends on all that a read does, and two steps could come apart.
+        let is_write = touch.writes && !is_constant(program, &self.tracker, address);
+        if is_write || touch.reads {
+            self.access(Template { is_write, ..step }, address, bytes)?;
         }
         Ok(())
     }
@@ -329,8 +356,8 @@ impl Pass<'_> {
         };
         let place = Place { object, offset: 0, bytes: UNKNOWN_BYTES };
         let Template { thread, record, site, .. } = step;
-        let actions = [(touch.reads, Action::Read(place)), (touch.writes, Action::Write(place))];
-        for (_, action) in actions.into_iter().filter(|(is_done, _)| *is_done) {
+        if touch.writes || touch.reads {
+            let action = if touch.writes { Action::Write(place) } else { Action::Read(place) };
             self.steps.push(Step { thread, record, site: Some(site), action });
         }
         Ok(())
@@ -344,6 +371,13 @@ impl Pass<'_> {
             if room > 0 {
                 return Ok((object, offset, room));
             }
+        }
+        // What was there last, if it was on a stack.
+        if let Some((&base, &object)) = self.dead.range(..=address).next_back()
+            && let Some(room) = memory.objects[object as usize].bytes.checked_sub(address - base)
+            && room > 0
+        {
+            return Ok((object, address - base, room));
         }
         let base = address / UNKNOWN_BYTES * UNKNOWN_BYTES;
         let offset = address - base;
