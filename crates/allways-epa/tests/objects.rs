@@ -329,7 +329,6 @@ fn steps_are_accesses_and_synchronisation() {
             (1, 1, Action::Read(place(0, 0, 8))),
             (1, 1, Action::Write(place(2, 12, 4))),
             (1, 1, Action::Write(place(3, 0, 4))),
-            (1, 2, Action::Read(place(3, 4, 4))),
             (1, 2, Action::Write(place(3, 4, 4))),
             // That memory is given back is a write to all of it.
             (1, 3, Action::Write(place(2, 0, 16))),

@@ -106,8 +106,16 @@ impl Memory {
         Ok(id)
     }
 
+    /// Whether memory was allocated at this address, and not given back since.
+    pub(crate) fn is_there(&self, address: u64) -> bool {
+        self.here.get(&address).is_some_and(|entry| {
+            let object = &self.objects[entry.object as usize];
+            object.kind == ObjectKind::Heap && object.to == LIVE
+        })
+    }
+
     /// Nothing is left at these addresses.
-    fn clear(&mut self, base: u64, bytes: u64, now: u64) {
+    pub(crate) fn clear(&mut self, base: u64, bytes: u64, now: u64) {
         let end = base.saturating_add(bytes.max(1));
         // From above, so that one look-up finds that there is nothing, as it is almost always.
         while let Some((&other, entry)) = self.here.range(..end).next_back() {
@@ -150,8 +158,17 @@ impl Memory {
     /// The object that an address is in, and how far; also the one that ends there, if no other begins there.
     #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<(u32, u64)> {
-        let (base, entry) = self.here.range(..=address).next_back()?;
+        let (&base, entry) = self.here.range(..=address).next_back()?;
         let offset = address - base;
+        // Where memory that was given back begins, memory that is there may end; the former is but a memory.
+        if offset == 0
+            && self.objects[entry.object as usize].to != LIVE
+            && let Some((before, ends)) = self.here.range(..base).next_back()
+            && address - before == ends.bytes
+            && self.objects[ends.object as usize].to == LIVE
+        {
+            return Some((ends.object, ends.bytes));
+        }
         (offset <= entry.bytes).then_some((entry.object, offset))
     }
 

@@ -192,6 +192,10 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn event(&mut self, thread: u32, event: Event, now: u64) -> Result<(), TraceError> {
         let in_library = self.tracker.in_library(thread);
+        let is_given_back = match event {
+            Event::Free { address, .. } => self.tracker.is_given_back(thread, address),
+            _ => false,
+        };
         let mut pointer = |address| self.tracker.pointer(thread, address, now);
         let (values, count) = match event {
             // It is in one of two runs that are compared, and must not count.
@@ -201,7 +205,8 @@ impl Pass<'_> {
             }
             // Of the library's own, nothing is the program's.
             Event::Library { .. } => return Ok(()),
-            Event::Allocate { .. } | Event::Free { .. } if in_library => return Ok(()),
+            Event::Allocate { .. } if in_library => return Ok(()),
+            Event::Free { .. } if !is_given_back => return Ok(()),
             Event::Begin { .. } | Event::Handle { .. } => ([Value::Hidden; 2], 0),
             Event::End { .. } => {
                 self.ended[thread as usize] = true;

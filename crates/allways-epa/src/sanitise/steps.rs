@@ -106,9 +106,8 @@ pub fn accesses_of(trace: &Trace, fine: &[String]) -> Result<Accesses, TraceErro
             ) => {}
             // Who uses memory that another may have given back depends on when that was.
             Record::Event(event @ Event::Free { address, .. }) => {
-                // What a library gives back was its own, and what is known at this address was there before.
                 if let Some((object, 0)) = pass.tracker.memory.find(address)
-                    && !pass.tracker.in_library(thread)
+                    && pass.tracker.is_given_back(thread, address)
                 {
                     let bytes = pass.tracker.memory.objects[object as usize].bytes;
                     let action = Action::Write(Place { object, offset: 0, bytes });

@@ -125,7 +125,10 @@ impl<'a> Tracker<'a> {
                 self.threads[thread as usize].libraries.pop();
             }
             // What a library keeps for itself is allocated by whichever thread comes first: it is no object of the program.
-            Record::Event(Event::Allocate { .. }) if self.in_library(thread) => {}
+            // But what was there before is not there any more.
+            Record::Event(Event::Allocate { address, bytes, .. }) if self.in_library(thread) => {
+                self.memory.clear(address, bytes, now);
+            }
             Record::Event(Event::Allocate { address, bytes, .. }) if address != 0 => {
                 self.make(thread, ObjectKind::Heap, address, bytes, now)?;
             }
@@ -178,6 +181,12 @@ impl<'a> Tracker<'a> {
     /// Whether a thread is in a function of a library that may keep memory for itself.
     pub(crate) fn in_library(&self, thread: u32) -> bool {
         self.threads[thread as usize].in_library()
+    }
+
+    /// Whether memory that is given back is an object of the program. It is not if nobody saw it being allocated: a library did, or
+    /// the program had not begun. Then whose turn it is to give it back is no matter of the program either.
+    pub(crate) fn is_given_back(&self, thread: u32, address: u64) -> bool {
+        !self.in_library(thread) && self.memory.is_there(address)
     }
 
     /// What a record ends.
