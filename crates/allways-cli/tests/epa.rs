@@ -597,10 +597,8 @@ fn wrong_input_gets_one_sentence() {
             &["epa", "record", "broken"],
             "ended by signal 6 although nothing was made wrong: it broke",
         ),
-        (
-            &["epa", "record", "endless", "--timeout", "200ms"],
-            "does not end although nothing was made wrong",
-        ),
+        (&["epa", "record", "endless", "--timeout", "200ms"], "does not end within 0.2 s"),
+        (&["epa", "inject", "endless", "--timeout", "200ms"], "does not end within 0.2 s"),
         (&["epa", "inject", "sum", "--memory", "much"], "`much`"),
         (&["epa", "record", "sum", "--fault", "bitflip"], "`bitflip` is no fault"),
         (&["epa", "record", "sum", "-o", "nowhere/a.trace"], "cannot write nowhere/a.trace"),

@@ -150,7 +150,7 @@ pub(crate) struct InjectArgs {
     #[arg(long, value_name = "N", env = "ALLWAYS_SEED", default_value = "0", value_parser = whole)]
     pub seed: u64,
 
-    /// A run hangs after this time; unless given, after ten times that of a run without a fault, and at least 5 s. Time in which others have the
+    /// A run hangs after this time, also the first one; unless given, after ten times that of a run without a fault, and at least 5 s. Time in which others have the
     /// processors does not count.
     #[arg(long, value_name = "S", value_parser = span)]
     pub timeout: Option<Duration>,

@@ -10,7 +10,7 @@ use crate::progress::Watch;
 use crate::{Exit, files, interrupt};
 use allways_epa::campaign::{
     Difference, Directory, Finding, Golden, Heading, Journal, Limits, Lock, Run, Summary, Target,
-    Used, Work, at_once, perform, place, plan, record, rehearse,
+    Used, Work, at_once, perform, place, plan, record_within, rehearse,
 };
 use allways_epa::format::{Fault, FaultKind};
 use allways_epa::trace::Trace;
@@ -26,7 +26,9 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     }
     let prepared = prepare(&args.program, &console.executable)?;
     let target = &prepared.target;
-    let Some((run, recorded)) = record(target, &console.stop)? else { return interrupted(console) };
+    let Some((run, recorded)) = record_within(target, &golden_limits(args), &console.stop)? else {
+        return interrupted(console);
+    };
     let recorded_fingerprint = recorded.fingerprint();
     // Who goes on, or repeats, compares with the trace that all others were compared with.
     let is_kept = directory.has_campaign() && (args.resume || args.only.is_some());
@@ -125,6 +127,12 @@ fn begins(args: &InjectArgs, directory: &Directory) -> Result<Option<Lock>, Stri
         ));
     }
     Ok(Some(lock))
+}
+
+/// Limits of the first run without a fault: those that were given.
+fn golden_limits(args: &InjectArgs) -> Limits {
+    let time = args.timeout.unwrap_or(Limits::GOLDEN.time);
+    Limits { time, memory: args.memory, ..Limits::GOLDEN }
 }
 
 fn heading(args: &InjectArgs, fingerprint: u64) -> Heading {

@@ -40,7 +40,10 @@ pub fn record_within(
             return Err(format!("{name} takes too much memory although nothing was made wrong"));
         }
         Ended::TimedOut | Ended::WroteTooMuch => {
-            return Err(format!("{name} does not end although nothing was made wrong"));
+            let time = limits.time.as_secs_f64();
+            return Err(format!(
+                "{name} does not end within {time} s (--timeout), or writes without end, although nothing was made wrong"
+            ));
         }
     }
     let trace = Trace::gather(&run.trace()).map_err(|error| match error {
