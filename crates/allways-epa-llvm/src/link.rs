@@ -30,7 +30,7 @@ impl Linker {
         let runtime = directory.join(RUNTIME);
         if !runtime.is_file() {
             return Err(format!(
-                "the runtime {RUNTIME} is not in {}; `cargo build --release --workspace` makes both",
+                "the runtime {RUNTIME} is not in {}, beside this program: `cargo build --release --workspace` in crates/allways-epa-llvm makes both",
                 directory.display()
             ));
         }

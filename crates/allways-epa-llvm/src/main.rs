@@ -42,6 +42,10 @@ use inkwell::targets::{
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|first| first == "--help" || first == "-h") {
+        println!("Makes a program log what it does, for `allways epa`.\n\n{}", options::USAGE);
+        return ExitCode::SUCCESS;
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

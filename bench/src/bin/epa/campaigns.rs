@@ -50,6 +50,7 @@ fn program(settings: &Settings, name: &str) -> Result<(), String> {
     let fingerprint = golden.trace.fingerprint();
     let heading = Heading {
         program: name.to_owned(),
+        flags: String::new(),
         fingerprint,
         arguments: Vec::new(),
         seed: 1,

@@ -58,7 +58,7 @@ pub(crate) struct ProgramArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub program: PathBuf,
 
-    /// Flags for the compiler, in one word: --cflags=\"-O1 -lm\".
+    /// Flags for the compiler, in one word: --cflags='-O1 -lm'.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub cflags: Option<String>,
 

@@ -10,7 +10,7 @@ use crate::progress::Watch;
 use crate::{Exit, files, interrupt};
 use allways_epa::campaign::{
     Difference, Directory, Finding, Golden, Heading, Journal, Limits, Lock, Run, Summary, Target,
-    Used, Work, at_once, perform, place, plan, record_within, rehearse,
+    Used, Work, at_once, perform, place, plan, rehearse,
 };
 use allways_epa::format::{Fault, FaultKind};
 use allways_epa::trace::Trace;
@@ -26,7 +26,7 @@ pub(super) fn command(args: &InjectArgs, console: &mut Console<'_>) -> Result<Ex
     }
     let prepared = prepare(&args.program, &console.executable)?;
     let target = &prepared.target;
-    let Some((run, recorded)) = record_within(target, &golden_limits(args), &console.stop)? else {
+    let Some((run, recorded)) = prepared.record(&golden_limits(args), &console.stop)? else {
         return interrupted(console);
     };
     let recorded_fingerprint = recorded.fingerprint();
@@ -139,6 +139,7 @@ fn heading(args: &InjectArgs, fingerprint: u64) -> Heading {
     let arguments = &args.program.arguments;
     Heading {
         program: args.program.program.display().to_string(),
+        flags: args.program.cflags.clone().unwrap_or_default(),
         fingerprint,
         arguments: arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect(),
         seed: args.seed,

@@ -5,10 +5,12 @@
 
 use crate::args::ProgramArgs;
 use crate::files::fresh_directory;
-use allways_epa::campaign::Target;
+use allways_epa::campaign::{Limits, Run, Target, record_within};
+use allways_epa::trace::Trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 
 /// The variable with the path of the instrumenter.
 const VARIABLE: &str = "ALLWAYS_INSTRUMENT";
@@ -21,7 +23,23 @@ const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "rs"];
 /// A program that is ready to run. What was made for it is removed in the end.
 pub(super) struct Prepared {
     pub target: Target,
+    /// What it was made of, or what it is.
+    program: PathBuf,
     made: Option<PathBuf>,
+}
+
+impl Prepared {
+    /// Runs it once without a fault. What goes wrong is said of the program that was given, and not of the file that was made of it.
+    pub fn record(
+        &self,
+        limits: &Limits,
+        stop: &AtomicBool,
+    ) -> Result<Option<(Run, Trace)>, String> {
+        record_within(&self.target, limits, stop).map_err(|error| {
+            let made = self.target.executable.display().to_string();
+            error.replace(&made, &self.program.display().to_string())
+        })
+    }
 }
 
 impl Drop for Prepared {
@@ -49,13 +67,15 @@ pub(super) fn prepare(args: &ProgramArgs, ours: &Path) -> Result<Prepared, Strin
         // A name without a directory would be looked for in PATH.
         let executable = std::path::absolute(program)
             .map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-        return Ok(Prepared { target: Target { executable, arguments }, made: None });
+        let program = program.clone();
+        return Ok(Prepared { target: Target { executable, arguments }, program, made: None });
     }
     let instrumenter = find(ours)?;
     let directory = fresh_directory("allways-instrumented")?;
     let executable = directory.join("program");
     let prepared = Prepared {
         target: Target { executable: executable.clone(), arguments },
+        program: program.clone(),
         made: Some(directory),
     };
     let mut command = Command::new(&instrumenter);
@@ -85,12 +105,22 @@ pub(super) fn prepare(args: &ProgramArgs, ours: &Path) -> Result<Prepared, Strin
     Ok(prepared)
 }
 
-/// What a compiler says takes many lines: what it was about, and the first error.
+/// What a compiler says takes many lines: what it was about, and the first error, with the place that Rust's compiler says after it. A linker
+/// says what it misses before it says that there is an error.
 fn first(said: &str) -> String {
     let mut lines = said.lines();
     let about = lines.next().unwrap_or_default().trim();
+    let is_missing =
+        |line: &&str| line.contains("undefined reference") || line.contains("undefined symbol");
+    if let Some(missing) = lines.clone().find(is_missing) {
+        return format!("{about} {}", missing.trim());
+    }
     match lines.find(|line| line.contains("error")) {
-        Some(error) => format!("{} {}", about, error.trim()),
+        Some(error) => {
+            let place = lines.next().map(str::trim).and_then(|line| line.strip_prefix("--> "));
+            let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+            format!("{about} {}{place}", error.trim())
+        }
         None => said.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use crate::files::typed;
 use crate::json::object;
 use crate::text::{count, next};
 use crate::{Exit, files, interrupt};
-use allways_epa::campaign::{Ended, Limits, Run, record_within, run};
+use allways_epa::campaign::{Ended, Limits, Run, run};
 use allways_epa::format::{Event, Record, Records};
 use allways_epa::trace::Trace;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(super) fn command(args: &RecordArgs, console: &mut Console<'_>) -> Result<Ex
     let prepared = prepare(&args.program, &console.executable)?;
     let limits = Limits { time: args.timeout, memory: args.memory, ..Limits::GOLDEN };
     let recorded = match &args.fault {
-        None => record_within(&prepared.target, &limits, &console.stop)?,
+        None => prepared.record(&limits, &console.stop)?,
         Some(fault) => match run(&prepared.target, Some(fault), &limits, &console.stop)? {
             Some(run) => {
                 let trace = Trace::gather(&run.trace()).map_err(|error| error.to_string())?;

@@ -16,7 +16,12 @@ pub(super) fn command(args: &ReportArgs, console: &mut Console<'_>) -> Result<Ex
     let trace = opened(&directory.golden())?;
     let path = args.output.clone().unwrap_or_else(|| args.campaign.join("report.html"));
     // As the heading has them: in quotes that a shell understands, too.
-    let repeat = format!("{} epa record {} --fault", console.program, journal.said("program"));
+    let flags = match journal.said("cflags") {
+        "" => String::new(),
+        flags => format!("--cflags={flags} "),
+    };
+    let (name, program) = (&console.program, journal.said("program"));
+    let repeat = format!("{name} epa record {program} {flags}--fault");
     let arguments = match journal.said("arguments") {
         "" => String::new(),
         arguments => format!("-- {arguments}"),

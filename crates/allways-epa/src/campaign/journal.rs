@@ -15,6 +15,8 @@ use std::path::Path;
 pub struct Heading {
     /// The program, as it was given.
     pub program: String,
+    /// Flags that it was compiled with.
+    pub flags: String,
     /// The fingerprint of its table.
     pub fingerprint: u64,
     /// Its arguments.
@@ -34,6 +36,10 @@ impl Heading {
             self.arguments.iter().map(|text| format!("{text:?}")).collect();
         vec![
             ("program", format!("{:?}", self.program)),
+            (
+                "cflags",
+                if self.flags.is_empty() { String::new() } else { format!("{:?}", self.flags) },
+            ),
             ("fingerprint", format!("{:016x}", self.fingerprint)),
             ("arguments", arguments.join(" ")),
             ("seed", self.seed.to_string()),
@@ -212,7 +218,7 @@ impl Journal {
             .find_map(|line| line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// What the heading says of something: `seed`, `program`, `arguments`, `fingerprint`, `checked`.
+    /// What the heading says of something: `seed`, `program`, `cflags`, `arguments`, `fingerprint`, `checked`.
     pub fn said(&self, name: &str) -> &str {
         self.value(name).unwrap_or_default()
     }
@@ -288,6 +294,7 @@ mod tests {
     fn heading() -> Heading {
         Heading {
             program: "a b.c".into(),
+            flags: "-O1 -lm".into(),
             fingerprint: 0xfe,
             arguments: vec!["1".into(), "two\nlines".into()],
             seed: 7,
@@ -331,7 +338,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, text.replace("crash", "krash")).unwrap();
         let error = Journal::read(&path).unwrap_err();
-        assert!(error.contains("line 9 of "), "{error}");
+        assert!(error.contains("line 10 of "), "{error}");
         fs::remove_file(&path).unwrap();
         assert_eq!(Journal::parse("something else\n"), Err(0));
         assert_eq!(Journal::parse(""), Err(0));
@@ -345,6 +352,10 @@ mod tests {
         assert_eq!(journal.is_of(&moved), Ok(()));
         for (other, sentence) in [
             (Heading { seed: 8, ..heading() }, "it had seed 7, not 8"),
+            (
+                Heading { flags: String::new(), fingerprint: 1, ..heading() },
+                "it had cflags \"-O1 -lm\", not nothing",
+            ),
             (Heading { fingerprint: 1, ..heading() }, "the program has changed since"),
             (Heading { checked: false, ..heading() }, "it was begun without --unchecked"),
             (

@@ -270,7 +270,14 @@ mod tests {
 
     fn heading() -> Heading {
         let arguments = vec!["1".to_owned()];
-        Heading { program: "main.c".into(), fingerprint: 5, arguments, seed: 3, checked: true }
+        Heading {
+            program: "main.c".into(),
+            flags: String::new(),
+            fingerprint: 5,
+            arguments,
+            seed: 3,
+            checked: true,
+        }
     }
 
     fn faults(runs: u64) -> Vec<(u64, Fault)> {
