@@ -410,3 +410,33 @@ fn a_number_is_an_address_only_where_the_thread_knows_some() {
     assert_eq!(stored(&global, 0, low), "T_0.u0");
     assert_eq!(stored(&global, 1, low), "T_0_0.u0");
 }
+
+/// Memory that was given back stays known, but what is there now is what is meant.
+#[test]
+fn where_memory_ends_that_is_there_is_not_where_memory_began_that_was() {
+    let (mut s, pointer, ..) = sketch();
+    s.allocate(0, HEAP + 16, 16);
+    s.free(0, HEAP + 16);
+    s.put(0, pointer, &[HEAP + 16, HEAP + 20]);
+    s.allocate(0, HEAP, 16);
+    s.put(0, pointer, &[HEAP + 16, HEAP + 20]);
+    let lines = s.lines();
+    assert!(lines.contains(&"T_0 store T_0.o0 T_0.o0+4".to_owned()), "{lines:?}");
+    assert_eq!(lines.last().unwrap(), "T_0 store T_0.o1+16 T_0.o0+4");
+}
+
+/// What nobody saw being allocated is not the program's, nor is it given back twice.
+#[test]
+fn only_what_is_there_is_given_back() {
+    let (mut s, ..) = sketch();
+    s.free(0, HEAP + 64);
+    s.allocate(0, HEAP, 16);
+    s.free(0, HEAP);
+    s.free(0, HEAP);
+    let lines = s.lines();
+    let freed: Vec<_> = lines.iter().filter(|line| line.contains("free")).collect();
+    assert_eq!(freed, ["T_0 free T_0.o0"]);
+    let writes = steps(&s.trace).unwrap().into_iter();
+    let writes = writes.filter(|step| matches!(step.action, Action::Write(_)));
+    assert_eq!(writes.count(), 1);
+}
