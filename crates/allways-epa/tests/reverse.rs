@@ -464,17 +464,16 @@ fn a_lock_that_is_taken_again_by_its_holder() {
 }
 
 #[test]
-fn another_lock_at_the_same_address() {
-    let freed = |is_freed: bool| {
+fn a_lock_that_is_made_anew_is_another() {
+    let locked = |is_renewed: bool| {
         let mut trace = Trace::default();
         trace.begin(0);
-        trace.event(0, Event::Allocate { stamp: 0, address: L - 8, bytes: 64 });
         trace.lock(0, L);
         trace.event(0, Event::Create { stamp: 0, thread: 1 });
         trace.write(0, 0);
         trace.unlock(0, L);
-        if is_freed {
-            trace.event(0, Event::Free { stamp: 0, address: L - 8 });
+        if is_renewed {
+            trace.event(0, Event::Renew { stamp: 0, address: L });
         }
         trace.begin(1);
         trace.lock(1, L);
@@ -482,9 +481,9 @@ fn another_lock_at_the_same_address() {
         trace.unlock(1, L);
         trace.steps
     };
-    never(&freed(false));
-    // That addresses can be used again is nothing that `Orders` knows.
-    let checked = check(&freed(true), &Options::default());
+    never(&locked(false));
+    // That locks are made anew is nothing that `Orders` knows.
+    let checked = check(&locked(true), &Options::default());
     assert!(matches!(checked, Ok(Reversibility::Possible(_))), "{checked:?}");
 }
 

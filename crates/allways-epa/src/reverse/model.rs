@@ -5,7 +5,7 @@
 //! of its thread. A *section* is what a thread does from taking a lock until it gives it back; one that is not over when the
 //! trace ends has no end. Sections of locks that only one thread takes are left out.
 //!
-//! An address can be another lock after its memory was given back, or after the lock was made anew; it is one then.
+//! A number can be another lock after the lock was made anew; it is one then. In other memory a lock has another number.
 //!
 //! What orders steps of different threads is said so that it holds in every run, and not only in this one:
 //!
@@ -16,7 +16,6 @@
 
 use crate::step::{Action, Event, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 
 /// From taking a lock until giving it back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,8 +135,7 @@ struct Builder {
     before: Before,
     candidates: Vec<u32>,
     /// What is at an address: a lock, a condition variable, a barrier or a channel.
-    here: BTreeMap<u64, u32>,
-    allocated: FxHashMap<u64, u64>,
+    here: FxHashMap<u64, u32>,
     holders: Vec<Vec<Holder>>,
     sections: Vec<Section>,
     waiting: FxHashMap<u32, Waiting>,
@@ -245,19 +243,8 @@ impl Builder {
                 self.here.remove(&address);
                 return Ok(());
             }
-            Event::Allocate { address, bytes, .. } => {
-                self.allocated.insert(address, bytes);
-                return Ok(());
-            }
-            Event::Free { address, .. } => {
-                let bytes = self.allocated.remove(&address).unwrap_or(0);
-                let range = address..address.saturating_add(bytes);
-                let gone: Vec<u64> = self.here.range(range).map(|(&thing, _)| thing).collect();
-                for thing in gone {
-                    self.here.remove(&thing);
-                }
-                return Ok(());
-            }
+            // What is locked has a number of its own in each memory (`identity.rs`).
+            Event::Allocate { .. } | Event::Free { .. } => return Ok(()),
             Event::Handle { .. } | Event::Injected | Event::Exit { .. } => return Ok(()),
             Event::Library { .. } | Event::Release { .. } => return Ok(()),
         }
