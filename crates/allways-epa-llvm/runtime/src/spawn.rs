@@ -66,12 +66,30 @@ fn number(thread: &Thread, handle: Handle) -> Option<u64> {
     })
 }
 
-/// Creates a thread, as `create` does.
+/// Creates a thread, as the C library does.
+fn create(
+    handle: *mut Handle,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    real!(
+        c"pthread_create",
+        fn(
+            handle: *mut Handle,
+            attributes: *const libc::pthread_attr_t,
+            routine: Routine,
+            argument: *mut c_void,
+        ) -> c_int
+    )
+}
+
+/// Creates a thread that is logged.
 fn spawn(
     handle: *mut Handle,
+    attributes: *const libc::pthread_attr_t,
     work: Work,
     argument: *mut c_void,
-    create: impl FnOnce(Routine, *mut c_void) -> c_int,
 ) -> c_int {
     with(|thread| {
         let child = thread.children.get();
@@ -87,7 +105,7 @@ fn spawn(
         event(|stamp| Event::Create { stamp, thread: number });
         scope::created(thread, number, child);
         // Whether the C library allocates for this depends on which threads have ended by now: that is no part of the program.
-        let result = thread.quietly(|| create(run, start.cast()));
+        let result = thread.quietly(|| create(handle, attributes, run, start.cast()));
         signals::restore(&blocked);
         if result == 0 {
             // SAFETY: the C library has written the handle.
@@ -121,20 +139,9 @@ pub unsafe extern "C-unwind" fn pthread_create(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    let create = |routine: Routine, argument: *mut c_void| {
-        real!(
-            c"pthread_create",
-            fn(
-                handle: *mut Handle,
-                attributes: *const libc::pthread_attr_t,
-                routine: Routine,
-                argument: *mut c_void,
-            ) -> c_int
-        )
-    };
     match is_alive() {
-        true => spawn(handle, Work::Posix(routine), argument, create),
-        false => create(routine, argument),
+        true => spawn(handle, attributes, Work::Posix(routine), argument),
+        false => create(handle, attributes, routine, argument),
     }
 }
 
@@ -159,20 +166,8 @@ pub unsafe extern "C-unwind" fn thrd_create(
             ) -> c_int
         );
     }
-    let attributes = std::ptr::null::<libc::pthread_attr_t>();
-    let create = |routine: Routine, argument: *mut c_void| {
-        real!(
-            c"pthread_create",
-            fn(
-                handle: *mut Handle,
-                attributes: *const libc::pthread_attr_t,
-                routine: Routine,
-                argument: *mut c_void,
-            ) -> c_int
-        )
-    };
     // The results are `thrd_success`, `thrd_nomem` and `thrd_error`.
-    match spawn(handle, Work::C11(routine), argument, create) {
+    match spawn(handle, std::ptr::null(), Work::C11(routine), argument) {
         0 => 0,
         libc::ENOMEM => 3,
         _ => 2,
